@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Capacities that a program needs or a machine has. */
+#ifndef NPU_ISA_LIMITS_H
+#define NPU_ISA_LIMITS_H
+
+#include <stdint.h>
+
+struct npu_limits {
+	uint64_t sram_bytes;
+	uint64_t accum_bytes;
+	uint64_t dram_bytes;
+};
+
+/* What a builder or a kernel may know of the hardware to place buffers and choose tiles; no cycles. */
+struct npu_capacity {
+	struct npu_limits limits;
+	uint32_t sram_groups;     /* contiguous ranges of sram_bytes / sram_groups; streams in different ones never meet */
+	uint32_t sram_word_bytes; /* bytes of a bank word: alignment of buffers */
+	uint32_t accum_banks;     /* contiguous ranges of accum_bytes / accum_banks */
+	uint32_t array_rows;
+	uint32_t array_cols;
+	uint32_t vector_lanes;
+	uint32_t dram_granule;    /* bytes of one DRAM access */
+	uint32_t load_channels;
+	uint32_t store_channels;
+};
+
+#endif

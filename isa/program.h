@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program: instructions and what they refer to (semaphores, tensors, buffers, block tables, regions, source places).
+ * Written by a builder, an assembler or a reader of .npub; read-only for everybody else. */
+#ifndef NPU_ISA_PROGRAM_H
+#define NPU_ISA_PROGRAM_H
+
+#include "isa/error.h"
+#include "isa/insn.h"
+#include "isa/limits.h"
+
+enum { NPU_MAX_SEMS = 65535, NPU_MAX_RANK = 5, NPU_NO_REGION = 0xffffffff };
+
+struct npu_sem {
+	const char *name;
+	uint32_t initial;
+	uint32_t max;
+	enum npu_engine poster; /* NPU_ENGINES: nobody posts it */
+	enum npu_engine waiter; /* NPU_ENGINES: nobody waits for it */
+};
+
+enum npu_tensor_dir { NPU_TENSOR_IN, NPU_TENSOR_OUT, NPU_TENSOR_INOUT, NPU_TENSOR_TEMP };
+
+/* A named range of DRAM. Strides are dense row-major in `shape`. */
+struct npu_tensor {
+	const char *name;
+	uint64_t addr;
+	uint64_t bytes;
+	enum npu_dtype dtype;
+	uint32_t layout; /* NPU_LAYOUT_* of the two innermost dimensions */
+	enum npu_tensor_dir dir;
+	uint32_t rank;
+	uint64_t shape[NPU_MAX_RANK];
+};
+
+/* A named range of local memory, alive for instructions first <= i < end. */
+struct npu_buffer {
+	const char *name;
+	uint32_t local; /* local address, see NPU_ACC_BIT */
+	uint32_t bytes;
+	uint32_t first;
+	uint32_t end;
+};
+
+/* A block table: control data, part of the program. The DMA reads it from DRAM at `addr`, 4 bytes an entry. */
+struct npu_table {
+	const char *name;
+	uint64_t addr;
+	uint32_t count;
+	const uint32_t *entries; /* page numbers */
+};
+
+struct npu_region {
+	const char *name;
+	uint32_t parent; /* NPU_NO_REGION at the top */
+};
+
+struct npu_place {
+	uint32_t file; /* index into files */
+	uint32_t line;
+};
+
+struct npu_program {
+	const char *name;
+	uint32_t ninsns, nsems, ntensors, nbuffers, ntables, nregions, nfiles;
+	const struct npu_insn *insns;
+	const uint32_t *region;        /* [ninsns] innermost region, or NPU_NO_REGION */
+	const struct npu_place *place; /* [ninsns] where it was written */
+	const struct npu_sem *sems;
+	const struct npu_tensor *tensors;
+	const struct npu_buffer *buffers;
+	const struct npu_table *tables;
+	const struct npu_region *regions;
+	const char *const *files;
+	struct npu_limits needs; /* what the program touches */
+	uint64_t hash;           /* of instructions, semaphores, tables, tensors: what decides values and time */
+	void *arena;             /* owns all of the above */
+};
+
+/* Collects a program; everything is copied. All functions may be called in any order before npu_assembly_finish. */
+struct npu_assembly;
+struct npu_assembly *npu_assembly_new(const char *name);
+void npu_assembly_free(struct npu_assembly *);
+uint32_t npu_assembly_sem(struct npu_assembly *, const char *name, uint32_t initial, uint32_t max);
+uint32_t npu_assembly_tensor(struct npu_assembly *, const struct npu_tensor *);
+uint32_t npu_assembly_buffer(struct npu_assembly *, const struct npu_buffer *);
+/* Sets the end of a buffer's life to the next instruction. */
+void npu_assembly_buffer_end(struct npu_assembly *, uint32_t buffer);
+uint32_t npu_assembly_table(struct npu_assembly *, const struct npu_table *);
+/* Opens a region inside the current one, closes the current one. */
+uint32_t npu_assembly_region_begin(struct npu_assembly *, const char *name);
+void npu_assembly_region_end(struct npu_assembly *);
+/* Where the following instructions were written. */
+void npu_assembly_place(struct npu_assembly *, const char *file, uint32_t line);
+uint32_t npu_assembly_insn(struct npu_assembly *, const struct npu_insn *);
+/* Fills in defaults (posting and waiting engines from the uses), computes `needs` and `hash`, and checks what
+ * npu_program_check checks. The assembly is consumed, also on failure. NULL on failure. */
+struct npu_program *npu_assembly_finish(struct npu_assembly *, struct npu_error *err);
+void npu_program_free(struct npu_program *);
+
+/* What a loader must be able to rely on: known opcodes, operands in range and legal for the instruction (types, layouts,
+ * nonzero dimensions, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and one waiting
+ * engine each, tables long enough, counts <= max, tensors and buffers well-formed. */
+bool npu_program_check(const struct npu_program *, struct npu_error *err);
+/* Refuses a program that needs more than the hardware has, with the numbers. */
+bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
+/* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
+uint64_t npu_insn_print(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
+/* "file:line" of an instruction into `out`. */
+char *npu_insn_place(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
+
+/* Binary form (.npub): magic, version, sections; little-endian, mmap-able; isa/npub.c draws it. */
+bool npu_program_write(const struct npu_program *, const char *path, struct npu_error *err);
+struct npu_program *npu_program_read(const char *path, struct npu_error *err);
+/* From memory, for loaders and fuzzers. `file` is what errors call it. */
+struct npu_program *npu_program_decode(const uint8_t *bytes, uint64_t nbytes, const char *file, struct npu_error *err);
+/* Bytes in *out (free() them), their number returned, 0 when out of memory. */
+uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
+
+/* Flat text form (.npu). `file` is what errors call it. */
+struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
+/* The whole program as flat text, malloc'ed, NUL-terminated; NULL when out of memory. */
+char *npu_disasm_text(const struct npu_program *);
+
+#endif
