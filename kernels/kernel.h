@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel: one struct, for shipped kernels and plug-ins alike. */
+#ifndef NPU_KERNELS_KERNEL_H
+#define NPU_KERNELS_KERNEL_H
+
+#include "kernels/builder.h"
+
+enum npu_param_type { NPU_PARAM_INT, NPU_PARAM_CHOICE };
+
+/* One parameter. A `derived` one has no fixed default: the kernel's `resolve` fills it in (tiles, seq_q, kv_heads). */
+struct npu_param {
+	const char *name;
+	enum npu_param_type type;
+	int64_t initial; /* of CHOICE: index into choices */
+	int64_t min;
+	int64_t max;
+	const char *const *choices; /* NULL-terminated, of CHOICE */
+	bool derived;
+	const char *unit;
+	const char *meaning;
+};
+
+/* Values in the order of the parameter list; `named` tells which a person gave. */
+struct npu_args {
+	int64_t value[64];
+	bool named[64];
+};
+
+/* Closed forms that a run must meet, for reports and tests. */
+struct npu_expect {
+	uint64_t macs;
+	uint64_t useful_macs;
+	uint64_t dram_read_bytes;
+	uint64_t dram_write_bytes;
+};
+
+struct npu_reference_io; /* named tensors as doubles; kernels/reference.h */
+
+struct npu_kernel {
+	const char *name;
+	const char *summary; /* one line */
+	const struct npu_param *params;
+	unsigned nparams;
+	/* Fills derived parameters and checks all of them against the hardware; an error names the parameter, and for a
+	 * tile that a person named, the sizes that would fit. */
+	bool (*resolve)(const struct npu_capacity *, struct npu_args *, struct npu_error *);
+	/* Emits the program; arguments are resolved. */
+	bool (*emit)(struct npu_builder *, const struct npu_args *);
+	/* What the program must move and multiply, from the parameters alone. */
+	struct npu_expect (*expect)(const struct npu_args *);
+	/* The plain result in double for `--values`: reads tensors by name through `io`, writes outputs; NULL where there is
+	 * none yet. */
+	bool (*reference)(const struct npu_args *, struct npu_reference_io *io);
+};
+
+/* Shipped kernels, NULL-terminated. */
+extern const struct npu_kernel *const npu_kernels[];
+const struct npu_kernel *npu_kernel_find(const char *name);
+/* Index of a parameter, -1 when there is none of that name. */
+int npu_param_index(const struct npu_kernel *, const char *name);
+/* Parses "name=value" into args; errors name the parameter, its range or the nearest name. Sizes take k, KiB, MiB. */
+bool npu_args_set(const struct npu_kernel *, struct npu_args *, const char *assignment, struct npu_error *);
+void npu_args_init(const struct npu_kernel *, struct npu_args *);
+/* resolve + emit. NULL with an error. */
+struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
+				     struct npu_error *);
+
+#endif
