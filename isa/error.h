@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npu_error_code {
 #define ERROR(CODE, exit_status, doc) NPU_ERR_##CODE,
 #include "isa/error.def"
@@ -21,9 +25,10 @@ struct npu_error {
 	char text[3072];
 };
 
-/* Sets code and text, clears the place; returns false, so that `return npu_fail(err, ...)` reads well. `err` may be NULL. */
+/* Sets code and text, clears the place; returns false, so that `return npu_fail(err, ...)` reads well. `err` may be
+ * NULL. */
 bool npu_fail(struct npu_error *err, enum npu_error_code code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 /* The same with a place; `file` may be NULL. */
 bool npu_fail_at(struct npu_error *err, enum npu_error_code code, const char *file, uint32_t line, uint32_t column,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -35,5 +40,9 @@ char *npu_error_print(const struct npu_error *err, char *out, uint64_t size);
 
 /* The name in names[0..n) nearest to `name` by edit distance, NULL when none is near enough to be meant. */
 const char *npu_nearest(const char *name, const char *const *names, unsigned n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

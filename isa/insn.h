@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npu_engine {
 #define ENGINE(NAME, text, doc) NPU_ENGINE_##NAME,
 #include "isa/engine.def"
@@ -25,6 +29,13 @@ enum npu_enum_value {
 
 enum npu_op {
 #define INSN(OP, mnemonic, opcode, f, engine, doc) NPU_OP_##OP = (opcode),
+#include "isa/npu.def"
+};
+
+enum npu_format_index {
+#define FORMAT(f, doc) NPU_FORMAT_##f,
+#define FIELD(f, ctype, name, word, lsb, width, kind, initial, unit, doc)
+#define END_FORMAT(f)
 #include "isa/npu.def"
 };
 
@@ -63,6 +74,7 @@ static inline uint32_t npu_local_offset(uint32_t local) { return local & ~NPU_AC
 bool npu_op_known(unsigned op);
 const char *npu_op_mnemonic(unsigned op);
 enum npu_engine npu_op_engine(unsigned op);
+enum npu_format_index npu_op_format(unsigned op);
 bool npu_op_is_sync(unsigned op);
 const char *npu_engine_name(enum npu_engine e);
 const char *npu_dtype_name(enum npu_dtype t);
@@ -70,5 +82,17 @@ unsigned npu_dtype_bits(enum npu_dtype t);
 bool npu_dtype_is_float(enum npu_dtype t);
 /* Bytes of `n` elements of type `t`, rounded up to a whole byte. */
 uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n);
+
+/* All fields at the initial values of the table, required ones 0; no waits, no posts. Where a kernel starts from. */
+struct npu_insn npu_insn_initial(enum npu_op op);
+/* Words as the table draws them, in host order; .npub stores them little-endian. Members must fit their fields
+ * (npu_program_check says so). */
+void npu_insn_encode(const struct npu_insn *, uint64_t words[NPU_INSN_WORDS]);
+/* False for an unknown opcode or a bit set that no field claims; `out` is then untouched. Says nothing about legality. */
+bool npu_insn_decode(const uint64_t words[NPU_INSN_WORDS], struct npu_insn *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
