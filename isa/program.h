@@ -8,23 +8,33 @@
 #include "isa/insn.h"
 #include "isa/limits.h"
 
-enum { NPU_MAX_SEMS = 65535, NPU_MAX_RANK = 5, NPU_NO_REGION = 0xffffffff };
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Names are at most NPU_MAX_NAME bytes long, files NPU_MAX_PATH. */
+enum { NPU_MAX_SEMS = 65535, NPU_SEM_MAX_COUNT = 65535, NPU_MAX_RANK = 5, NPU_MAX_NAME = 255, NPU_MAX_PATH = 4095 };
+#define NPU_NO_REGION 0xffffffffu
+/* Ends of the address spaces: 40 bits of DRAM, 31 of SRAM, 31 of accumulators. */
+#define NPU_DRAM_LIMIT  ((uint64_t)1 << 40)
+#define NPU_LOCAL_LIMIT ((uint64_t)1 << 31)
 
 struct npu_sem {
-	const char *name;
-	uint32_t initial;
-	uint32_t max;
+	const char *name;       /* not empty, no other semaphore's */
+	uint32_t initial;       /* <= max */
+	uint32_t max;           /* 1 to NPU_SEM_MAX_COUNT */
 	enum npu_engine poster; /* NPU_ENGINES: nobody posts it */
 	enum npu_engine waiter; /* NPU_ENGINES: nobody waits for it */
 };
 
 enum npu_tensor_dir { NPU_TENSOR_IN, NPU_TENSOR_OUT, NPU_TENSOR_INOUT, NPU_TENSOR_TEMP };
 
-/* A named range of DRAM. Strides are dense row-major in `shape`. */
+/* A named range of DRAM. Strides are dense row-major in `shape`; with a blocked layout the two innermost dimensions are
+ * whole blocks. Tensors have names of their own and may overlap (views). */
 struct npu_tensor {
 	const char *name;
 	uint64_t addr;
-	uint64_t bytes;
+	uint64_t bytes; /* npu_tensor_bytes(), or more */
 	enum npu_dtype dtype;
 	uint32_t layout; /* NPU_LAYOUT_* of the two innermost dimensions */
 	enum npu_tensor_dir dir;
@@ -32,7 +42,7 @@ struct npu_tensor {
 	uint64_t shape[NPU_MAX_RANK];
 };
 
-/* A named range of local memory, alive for instructions first <= i < end. */
+/* A named range of local memory, alive for instructions first <= i < end. Names may repeat. */
 struct npu_buffer {
 	const char *name;
 	uint32_t local; /* local address, see NPU_ACC_BIT */
@@ -49,6 +59,7 @@ struct npu_table {
 	const uint32_t *entries; /* page numbers */
 };
 
+/* Regions are numbered as they open and nest like brackets: an instruction's region is never one that closed before. */
 struct npu_region {
 	const char *name;
 	uint32_t parent; /* NPU_NO_REGION at the top */
@@ -56,7 +67,7 @@ struct npu_region {
 
 struct npu_place {
 	uint32_t file; /* index into files */
-	uint32_t line;
+	uint32_t line; /* 0: not known */
 };
 
 struct npu_program {
@@ -76,12 +87,19 @@ struct npu_program {
 	void *arena;             /* owns all of the above */
 };
 
-/* Collects a program; everything is copied. All functions may be called in any order before npu_assembly_finish. */
+/* Bytes of a tensor's elements in its layout; 0 when rank, shape or the result (above 2^40) is not legal. */
+uint64_t npu_tensor_bytes(const struct npu_tensor *);
+
+/* Collects a program; everything is copied. All functions may be called in any order before npu_assembly_finish, which
+ * also tells when memory ran out on the way. */
 struct npu_assembly;
 struct npu_assembly *npu_assembly_new(const char *name);
 void npu_assembly_free(struct npu_assembly *);
+/* `max` 0: NPU_SEM_MAX_COUNT. */
 uint32_t npu_assembly_sem(struct npu_assembly *, const char *name, uint32_t initial, uint32_t max);
+/* `bytes` 0: npu_tensor_bytes(). */
 uint32_t npu_assembly_tensor(struct npu_assembly *, const struct npu_tensor *);
+/* `end` 0: alive to the end of the program. */
 uint32_t npu_assembly_buffer(struct npu_assembly *, const struct npu_buffer *);
 /* Sets the end of a buffer's life to the next instruction. */
 void npu_assembly_buffer_end(struct npu_assembly *, uint32_t buffer);
@@ -89,23 +107,24 @@ uint32_t npu_assembly_table(struct npu_assembly *, const struct npu_table *);
 /* Opens a region inside the current one, closes the current one. */
 uint32_t npu_assembly_region_begin(struct npu_assembly *, const char *name);
 void npu_assembly_region_end(struct npu_assembly *);
-/* Where the following instructions were written. */
+/* Where the following instructions were written. `file` NULL or `line` 0: not known. */
 void npu_assembly_place(struct npu_assembly *, const char *file, uint32_t line);
+/* Waits and posts move to the lowest slots; those with count 0 become all zero. */
 uint32_t npu_assembly_insn(struct npu_assembly *, const struct npu_insn *);
 /* Fills in defaults (posting and waiting engines from the uses), computes `needs` and `hash`, and checks what
  * npu_program_check checks. The assembly is consumed, also on failure. NULL on failure. */
 struct npu_program *npu_assembly_finish(struct npu_assembly *, struct npu_error *err);
 void npu_program_free(struct npu_program *);
 
-/* What a loader must be able to rely on: known opcodes, operands in range and legal for the instruction (types, layouts,
- * nonzero dimensions, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and one waiting
- * engine each, tables long enough, counts <= max, tensors and buffers well-formed. */
+/* What a loader must be able to rely on: known opcodes, operands in range and legal for the instruction (types,
+ * layouts, nonzero dimensions, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and
+ * one waiting engine each, tables long enough, counts <= max, tensors and buffers well-formed. */
 bool npu_program_check(const struct npu_program *, struct npu_error *err);
 /* Refuses a program that needs more than the hardware has, with the numbers. */
 bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
 /* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
 uint64_t npu_insn_print(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
-/* "file:line" of an instruction into `out`. */
+/* "file:line" of an instruction into `out`, "#number" when it is not known; returns `out`. */
 char *npu_insn_place(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
 
 /* Binary form (.npub): magic, version, sections; little-endian, mmap-able; isa/npub.c draws it. */
@@ -120,5 +139,9 @@ uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
 /* The whole program as flat text, malloc'ed, NUL-terminated; NULL when out of memory. */
 char *npu_disasm_text(const struct npu_program *);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be asked of a finished program: its hash, its needs against a machine, where an instruction was written. */
+#include "isa/program.h"
+
+#include "isa/arena.h"
+#include "isa/reach.h"
+#include "isa/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void npu_program_free(struct npu_program *program)
+{
+	if (program)
+		npu_arena_free(program->arena);
+}
+
+uint64_t npu_tensor_bytes(const struct npu_tensor *t)
+{
+	uint64_t outer = 1;
+	if (t->rank < 1 || t->rank > NPU_MAX_RANK)
+		return 0;
+	for (uint32_t i = 0; i < t->rank; i++) {
+		if (t->shape[i] < 1 || t->shape[i] > NPU_DRAM_LIMIT)
+			return 0;
+		if (i + 2 < t->rank && __builtin_mul_overflow(outer, t->shape[i], &outer))
+			return 0;
+	}
+	struct npu_matrix m = { t->rank > 1 ? t->shape[t->rank - 2] : 1, t->shape[t->rank - 1], t->dtype, t->layout,
+				0 };
+	uint64_t inner, strip = npu_matrix_strip_bytes(&m);
+	if (__builtin_mul_overflow(strip, npu_matrix_strips(&m), &inner) ||
+	    __builtin_mul_overflow(inner, outer, &inner))
+		return 0;
+	return inner <= NPU_DRAM_LIMIT ? inner : 0;
+}
+
+struct shortage {
+	const char *memory;
+	uint64_t needs;
+	uint64_t has;
+	enum npu_space space;
+};
+
+static void tell_shortage(const struct npu_program *program, const struct shortage *s, const struct npu_reach *reach,
+			  struct npu_error *err)
+{
+	char who[128], line[512];
+	const char *prefix = s->space == NPU_SPACE_SRAM ? "sram" : s->space == NPU_SPACE_ACCUM ? "acc" : "dram";
+	snprintf(line, sizeof line,
+		 "%s needs %s of %s, the hardware has %s: %s too little; %s reaches farthest, %s:0x%" PRIx64
+		 " to 0x%" PRIx64,
+		 program->name[0] ? program->name : "the program", npu_bytes_text(s->needs).text, s->memory,
+		 npu_bytes_text(s->has).text, npu_bytes_text(s->needs - s->has).text,
+		 npu_reach_text(program, reach, who, sizeof who), prefix, reach->begin, reach->end);
+	if (err->code == NPU_ERR_NONE)
+		npu_fail(err, NPU_ERR_FIT, "%s", line);
+	else
+		npu_error_note(err, "%s", line);
+}
+
+bool npu_program_fits(const struct npu_program *program, const struct npu_limits *limits, struct npu_error *err)
+{
+	const struct shortage all[] = {
+		{ "SRAM", program->needs.sram_bytes, limits->sram_bytes, NPU_SPACE_SRAM },
+		{ "accumulators", program->needs.accum_bytes, limits->accum_bytes, NPU_SPACE_ACCUM },
+		{ "DRAM", program->needs.dram_bytes, limits->dram_bytes, NPU_SPACE_DRAM },
+	};
+	struct npu_reach reach[NPU_SPACES];
+	struct npu_error found = { .code = NPU_ERR_NONE };
+	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+		if (all[i].needs <= all[i].has)
+			continue;
+		if (found.code == NPU_ERR_NONE && !npu_program_reach(program, reach))
+			return npu_fail(err, NPU_ERR_MEMORY,
+					"out of memory while checking a program against the hardware");
+		tell_shortage(program, &all[i], &reach[all[i].space], &found);
+	}
+	if (found.code == NPU_ERR_NONE)
+		return true;
+	if (err)
+		*err = found;
+	return false;
+}
+
+char *npu_insn_place(const struct npu_program *program, uint32_t insn, char *out, uint64_t size)
+{
+	const struct npu_place *place = &program->place[insn];
+	if (place->line)
+		snprintf(out, size, "%s:%" PRIu32, program->files[place->file], place->line);
+	else
+		snprintf(out, size, "#%" PRIu32, insn);
+	return out;
+}
