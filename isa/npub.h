@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shape of a .npub file, shared by its writer and its reader. Private to isa/.
+ *
+ *   byte    0  magic 89 'N' 'P' 'U' 0d 0a 1a 0a   (a file mangled as text does not pass)
+ *           8  u32  version, 1
+ *          12  u32  number of sections, 11
+ *          16  u64  bytes of the whole file
+ *          24  u64  hash of the program
+ *          32  u32  name of the program, an offset into the strings
+ *          36       zero up to byte 64
+ *          64       a section entry of 32 bytes each, in the order of the list below:
+ *                   u32 number of the section, u32 bytes of a member, u64 offset, u64 count, u64 zero
+ *          ...      the sections in that order, each at the next multiple of 64 bytes, zeros between them
+ *
+ *   All numbers are little-endian. A string is a u32 offset into the strings, each of which ends in NUL.
+ *
+ *   insns    64  eight u64 words, as isa/npu.def draws them
+ *   places    8  u32 file, u32 line                             one an instruction
+ *   inside    4  u32 innermost region, ffffffff: none           one an instruction
+ *   sems     12  u32 name, u32 initial, u32 max; their engines follow from the instructions
+ *   tensors  64  u32 name, u8 type, u8 layout, u8 direction, u8 rank, u64 address, u64 bytes, u64 shape[5] (0: not
+ * used) buffers  24  u32 name, u32 local address, u32 bytes, u32 first, u32 end, u32 zero tables   24  u32 name, u32
+ * count, u64 address, u64 index of its first entry; they lie in entries one after the other entries   4  u32 page
+ * number regions   8  u32 name, u32 parent files     4  u32 name strings   1
+ */
+#ifndef NPU_ISA_NPUB_H
+#define NPU_ISA_NPUB_H
+
+#include <stdint.h>
+
+#define NPU_NPUB_SECTIONS(SECTION)                                                                                     \
+	SECTION(INSNS, "insns", 64)                                                                                    \
+	SECTION(PLACES, "places", 8)                                                                                   \
+	SECTION(INSIDE, "inside", 4)                                                                                   \
+	SECTION(SEMS, "sems", 12)                                                                                      \
+	SECTION(TENSORS, "tensors", 64)                                                                                \
+	SECTION(BUFFERS, "buffers", 24)                                                                                \
+	SECTION(TABLES, "tables", 24)                                                                                  \
+	SECTION(ENTRIES, "entries", 4)                                                                                 \
+	SECTION(REGIONS, "regions", 8)                                                                                 \
+	SECTION(FILES, "files", 4)                                                                                     \
+	SECTION(STRINGS, "strings", 1)
+
+enum npu_npub_section {
+#define SECTION(NAME, text, bytes) NPU_NPUB_##NAME,
+	NPU_NPUB_SECTIONS(SECTION)
+#undef SECTION
+	NPU_NPUB_NSECTIONS
+};
+
+enum { NPU_NPUB_VERSION = 1, NPU_NPUB_HEADER_BYTES = 64, NPU_NPUB_ENTRY_BYTES = 32, NPU_NPUB_ALIGNMENT = 64 };
+
+static const uint8_t npu_npub_magic[8] = { 0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a };
+
+static const uint8_t npu_npub_member_bytes[] = {
+#define SECTION(NAME, text, bytes) bytes,
+	NPU_NPUB_SECTIONS(SECTION)
+#undef SECTION
+};
+
+#endif
