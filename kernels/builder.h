@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The builder with which kernels are written: places buffers by name, hands out semaphores and DRAM, records source lines.
- * It knows capacities, never cycles. The first error sticks: later calls do nothing and npu_builder_finish reports it. */
+/* The builder with which kernels are written: places buffers by name, hands out semaphores and DRAM, records source
+ * lines. It knows capacities, never cycles. The first error sticks: later calls do nothing and npu_builder_finish
+ * reports it. */
 #ifndef NPU_KERNELS_BUILDER_H
 #define NPU_KERNELS_BUILDER_H
+
+#include <stddef.h>
 
 #include "isa/program.h"
 
 struct npu_builder;
 
 struct npu_builder *npu_builder_new(const char *program, const struct npu_capacity *);
-/* Frees the builder and returns the program; NULL with the first error (for buffers that do not fit: what did not fit and
- * by how much, with a map of all buffers). */
+/* Frees the builder and returns the program; NULL with the first error (for buffers that do not fit: what did not fit
+ * and by how much, with a map of all buffers). */
 struct npu_program *npu_builder_finish(struct npu_builder *, struct npu_error *err);
+/* Frees the builder and what it collected. */
+void npu_builder_discard(struct npu_builder *);
 bool npu_builder_failed(const struct npu_builder *);
+/* The first error, NULL while there is none. */
+const struct npu_error *npu_builder_error(const struct npu_builder *);
 const struct npu_capacity *npu_builder_capacity(const struct npu_builder *);
 
 /* A tensor in DRAM, dense, placed one after the other, aligned to 4 KiB. */
@@ -24,18 +31,34 @@ struct npu_dram {
 struct npu_dram npu_tensor(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
 			   const uint64_t *shape);
 
-/* A buffer of local memory. `group`: SRAM group (or accumulator bank) to prefer, -1 any. Its address, or 0 after an
- * error. `count` > 1 makes name[0], name[1], ... one after the other in different groups where that is possible. */
+/* A buffer of local memory, aligned to the bank word. `group`: SRAM group (or accumulator bank) to prefer, modulo their
+ * number; -1 the emptiest. A buffer that its group cannot hold goes to another one, or across several. Its address, or
+ * 0 after an error. npu_release ends its life: what is placed later may reuse the bytes (and the kernel must order the
+ * engines that touch them). */
 uint32_t npu_sram(struct npu_builder *, const char *name, uint64_t bytes, int group);
 uint32_t npu_acc(struct npu_builder *, const char *name, uint64_t bytes, int bank);
 void npu_release(struct npu_builder *, uint32_t local);
 
+/* Buffers placed together: as npu_sram and npu_acc would, or, where that leaves gaps too small for one of them, packed
+ * without regard to groups. So they fit whenever their sum does. */
+struct npu_request {
+	const char *name;
+	bool accum;      /* in the accumulators instead of SRAM */
+	uint64_t bytes;  /* of each */
+	unsigned count;  /* more than 1: name[0], name[1], ... in groups `group`, `group + 1`, ... */
+	int group;       /* as above */
+	uint32_t *local; /* addresses, [count] */
+};
+bool npu_place(struct npu_builder *, const struct npu_request *, unsigned n);
+
 /* A semaphore; slots of a ping-pong are separate ones. */
 struct npu_semaphore {
 	uint16_t sem;
-	uint16_t count;
+	uint16_t count; /* how many an instruction waits for or posts; 0: unused */
 };
 struct npu_semaphore npu_semaphore(struct npu_builder *, const char *name, uint32_t initial);
+/* The slot of an order that is not used. */
+#define NPU_NO_SEMAPHORE ((struct npu_semaphore){ 0 })
 
 /* Up to two waits and two posts of one instruction; missing ones are zero. */
 struct npu_order {
@@ -43,13 +66,20 @@ struct npu_order {
 	struct npu_semaphore post[NPU_SYNC_SLOTS];
 };
 
+/* A block table, in DRAM too; its index for gather and scatter. */
 uint32_t npu_block_table(struct npu_builder *, const char *name, uint32_t count, const uint32_t *entries);
 void npu_region(struct npu_builder *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void npu_region_end(struct npu_builder *);
 
-/* Adds an instruction; op and operands from the union, order from `order` (NULL: none). The macro records the line. */
-void npu_emit_at(struct npu_builder *, const struct npu_insn *, const struct npu_order *order, const char *file,
-		 unsigned line);
-#define npu_emit(builder, insn, order) npu_emit_at(builder, insn, order, __FILE__, __LINE__)
+/* Adds an instruction (16 Mi at most: then it fails, so long loops should look at npu_builder_failed); op and operands
+ * from the union, order from `order` (NULL: none). Fields that are not set are 0, which is FP32 for a type: set types
+ * and scales. The macro records the line; arguments may be compound literals:
+ *
+ *   npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = { .local = k, .dram = K.addr, .rows = 128, .cols = 64,
+ *            .dtype = NPU_FP16 } }, &(struct npu_order){ .wait = { k_free }, .post = { k_full } });
+ */
+void npu_emit_at(struct npu_builder *, const char *file, unsigned line, const struct npu_insn *,
+		 const struct npu_order *order);
+#define npu_emit(builder, ...) npu_emit_at(builder, __FILE__, __LINE__, __VA_ARGS__)
 
 #endif

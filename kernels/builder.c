@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects a program and places what it refers to: buffers first fit in SRAM groups and accumulator banks, tensors one
+ * after the other in DRAM. */
+#include "kernels/builder.h"
+
+#include "isa/units.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More instructions than that (1 GiB of them) are a mistake in a length or a tile. */
+enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535, MAX_INSNS = 1 << 24 };
+static const uint64_t NOWHERE = UINT64_MAX;
+
+/* A buffer, alive or not any more. */
+struct block {
+	char name[NAME_BYTES];
+	bool accum;
+	bool live;
+	uint64_t at; /* offset in its memory */
+	uint64_t bytes;
+	uint32_t index; /* in the program */
+};
+
+struct npu_builder {
+	struct npu_capacity capacity;
+	struct npu_assembly *assembly;
+	struct npu_error error;
+	struct block *blocks;
+	size_t nblocks, room;
+	uint64_t dram_used;
+	uint32_t ninsns;
+};
+
+/* One of the two local memories, as its contiguous groups. */
+struct memory {
+	bool accum;
+	const char *name;
+	uint64_t bytes;
+	uint64_t group_bytes;
+	uint64_t align;
+};
+
+static uint64_t align_up(uint64_t x, uint64_t to)
+{
+	return (x + to - 1) / to * to;
+}
+
+static struct memory memory_of(const struct npu_builder *b, bool accum)
+{
+	const struct npu_capacity *c = &b->capacity;
+	uint64_t bytes = accum ? c->limits.accum_bytes : c->limits.sram_bytes;
+	uint64_t groups = accum ? c->accum_banks : c->sram_groups;
+	uint64_t word = c->sram_word_bytes ? c->sram_word_bytes : 1;
+	uint64_t row = 4 * (uint64_t)(c->array_cols > c->vector_lanes ? c->array_cols : c->vector_lanes);
+
+	return (struct memory){
+		.accum = accum,
+		.name = accum ? "accumulators" : "SRAM",
+		.bytes = bytes,
+		.group_bytes = groups > 1 ? bytes / groups : bytes,
+		/* A row of an accumulator bank, so that no two buffers meet in one. */
+		.align = accum && row ? row : word,
+	};
+}
+
+struct npu_builder *npu_builder_new(const char *program, const struct npu_capacity *capacity)
+{
+	struct npu_builder *b = calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	b->capacity = *capacity;
+	b->assembly = npu_assembly_new(program);
+	if (!b->assembly) {
+		free(b);
+		return NULL;
+	}
+	return b;
+}
+
+bool npu_builder_failed(const struct npu_builder *b)
+{
+	return b->error.code != NPU_ERR_NONE;
+}
+
+const struct npu_error *npu_builder_error(const struct npu_builder *b)
+{
+	return npu_builder_failed(b) ? &b->error : NULL;
+}
+
+const struct npu_capacity *npu_builder_capacity(const struct npu_builder *b)
+{
+	return &b->capacity;
+}
+
+void npu_builder_discard(struct npu_builder *b)
+{
+	if (!b)
+		return;
+	npu_assembly_free(b->assembly);
+	free(b->blocks);
+	free(b);
+}
+
+struct npu_program *npu_builder_finish(struct npu_builder *b, struct npu_error *err)
+{
+	if (!b) {
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	if (npu_builder_failed(b)) {
+		if (err)
+			*err = b->error;
+		npu_builder_discard(b);
+		return NULL;
+	}
+	for (size_t i = 0; i < b->nblocks; i++)
+		if (b->blocks[i].live)
+			npu_assembly_buffer_end(b->assembly, b->blocks[i].index);
+	struct npu_program *program = npu_assembly_finish(b->assembly, err);
+	free(b->blocks);
+	free(b);
+	return program;
+}
+
+/* ---- local memory ---- */
+
+/* First fit of `bytes` in [from, to) of one memory, among the live blocks. */
+static uint64_t first_fit(const struct npu_builder *b, const struct memory *m, uint64_t from, uint64_t to,
+			  uint64_t bytes)
+{
+	uint64_t at = align_up(from, m->align);
+	bool moved = true;
+
+	while (moved && at <= to && bytes <= to - at) {
+		moved = false;
+		for (size_t i = 0; i < b->nblocks; i++) {
+			const struct block *o = &b->blocks[i];
+			if (o->live && o->accum == m->accum && at < o->at + o->bytes && o->at < at + bytes) {
+				at = align_up(o->at + o->bytes, m->align);
+				moved = true;
+			}
+		}
+	}
+	return at <= to && bytes <= to - at ? at : NOWHERE;
+}
+
+static uint64_t live_bytes(const struct npu_builder *b, const struct memory *m, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < b->nblocks; i++) {
+		const struct block *o = &b->blocks[i];
+		if (!o->live || o->accum != m->accum || o->at >= to || o->at + o->bytes <= from)
+			continue;
+		uint64_t lo = o->at > from ? o->at : from;
+		uint64_t hi = o->at + o->bytes < to ? o->at + o->bytes : to;
+		sum += hi - lo;
+	}
+	return sum;
+}
+
+/* In group g: inside it, or from its beginning on where it is larger than a group. */
+static uint64_t fit_in_group(const struct npu_builder *b, const struct memory *m, uint64_t g, uint64_t bytes)
+{
+	uint64_t from = g * m->group_bytes;
+	uint64_t to = from + (bytes > m->group_bytes ? bytes : m->group_bytes);
+	if (bytes > m->group_bytes && align_up(from, m->align) != from)
+		to += m->align;
+	return to <= m->bytes ? first_fit(b, m, from, to, bytes) : NOWHERE;
+}
+
+static uint64_t find_place(const struct npu_builder *b, const struct memory *m, uint64_t bytes, int group)
+{
+	uint64_t groups = m->group_bytes ? m->bytes / m->group_bytes : 0;
+	uint64_t at = NOWHERE;
+	if (group >= 0 && groups)
+		at = fit_in_group(b, m, (uint64_t)group % groups, bytes);
+
+	/* The emptiest group that has a gap. */
+	uint64_t least = NOWHERE;
+	for (uint64_t g = 0; at == NOWHERE && g < groups; g++) {
+		uint64_t used = live_bytes(b, m, g * m->group_bytes, (g + 1) * m->group_bytes);
+		if (used < least && fit_in_group(b, m, g, bytes) != NOWHERE)
+			least = used;
+	}
+	for (uint64_t g = 0; at == NOWHERE && least != NOWHERE && g < groups; g++)
+		if (live_bytes(b, m, g * m->group_bytes, (g + 1) * m->group_bytes) == least)
+			at = fit_in_group(b, m, g, bytes);
+	return at != NOWHERE ? at : first_fit(b, m, 0, m->bytes, bytes);
+}
+
+static struct block *new_block(struct npu_builder *b)
+{
+	if (b->nblocks == b->room) {
+		size_t room = b->room ? 2 * b->room : 32;
+		struct block *blocks = realloc(b->blocks, room * sizeof *blocks);
+		if (!blocks) {
+			npu_fail(&b->error, NPU_ERR_MEMORY, "out of memory");
+			return NULL;
+		}
+		b->blocks = blocks;
+		b->room = room;
+	}
+	return &b->blocks[b->nblocks++];
+}
+
+static const char *slot_name(const struct npu_request *r, unsigned slot, char out[NAME_BYTES])
+{
+	if (r->count > 1)
+		snprintf(out, NAME_BYTES, "%s[%u]", r->name, slot);
+	else
+		snprintf(out, NAME_BYTES, "%s", r->name);
+	return out;
+}
+
+/* Places one buffer of a request; false without an error when there is no room. */
+static bool place_one(struct npu_builder *b, const struct npu_request *r, unsigned slot, bool packed)
+{
+	struct memory m = memory_of(b, r->accum);
+	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
+	uint64_t at = packed ? first_fit(b, &m, 0, m.bytes, bytes)
+			     : find_place(b, &m, bytes, r->group < 0 ? -1 : r->group + (int)slot);
+	struct block *block = at == NOWHERE ? NULL : new_block(b);
+	if (!block)
+		return false;
+
+	*block = (struct block){ .accum = r->accum, .live = true, .at = at, .bytes = bytes };
+	slot_name(r, slot, block->name);
+	r->local[slot] = (uint32_t)at | (r->accum ? NPU_ACC_BIT : 0);
+	return true;
+}
+
+static bool place_all(struct npu_builder *b, const struct npu_request *requests, unsigned n, bool packed)
+{
+	size_t before = b->nblocks;
+	bool ok = true;
+	for (unsigned i = 0; i < n && ok; i++)
+		for (unsigned slot = 0; slot < requests[i].count && ok; slot++)
+			ok = place_one(b, &requests[i], slot, packed);
+	if (!ok)
+		b->nblocks = before;
+	return ok;
+}
+
+static void note_buffer(struct npu_error *err, const struct memory *m, const char *name, uint64_t at, uint64_t bytes)
+{
+	const char *kind = m->accum ? "bank" : "group";
+	if (at == NOWHERE)
+		npu_error_note(err, "  %-10s %-14s %12s bytes  not placed", name, "", npu_count_text(bytes).text);
+	else
+		npu_error_note(err, "  %-10s %s0x%06" PRIx64 " %*s %12s bytes  %s %" PRIu64, name,
+			       m->accum ? "acc:" : "sram:", at, m->accum ? 1 : 0, "", npu_count_text(bytes).text, kind,
+			       m->group_bytes ? at / m->group_bytes : 0);
+}
+
+/* The error for the buffers of one memory that do not fit, with its map: what lives there, then the request, packed in
+ * its order as far as it goes. False when they do fit. */
+static bool fail_fit(struct npu_builder *b, const struct memory *m, const struct npu_request *requests, unsigned n)
+{
+	size_t before = b->nblocks;
+	uint64_t sum = live_bytes(b, m, 0, m->bytes);
+	bool fits = true;
+	for (unsigned i = 0; i < n; i++) {
+		if (requests[i].accum != m->accum)
+			continue;
+		sum += requests[i].count * align_up(requests[i].bytes ? requests[i].bytes : 1, m->align);
+		fits = place_all(b, &requests[i], 1, true) && fits;
+	}
+	b->nblocks = before;
+	if (fits)
+		return false;
+
+	if (sum > m->bytes)
+		npu_fail(&b->error, NPU_ERR_FIT, "buffers do not fit: %s needed of %s bytes of %s, %s too many",
+			 npu_count_text(sum).text, npu_count_text(m->bytes).text, m->name,
+			 npu_count_text(sum - m->bytes).text);
+	else
+		npu_fail(&b->error, NPU_ERR_FIT,
+			 "buffers do not fit into the gaps between others: %s needed of %s bytes of %s",
+			 npu_count_text(sum).text, npu_count_text(m->bytes).text, m->name);
+	for (size_t i = 0; i < b->nblocks; i++)
+		if (b->blocks[i].live && b->blocks[i].accum == m->accum)
+			note_buffer(&b->error, m, b->blocks[i].name, b->blocks[i].at, b->blocks[i].bytes);
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned slot = 0; requests[i].accum == m->accum && slot < requests[i].count; slot++) {
+			char name[NAME_BYTES];
+			bool placed = place_one(b, &requests[i], slot, true);
+			note_buffer(&b->error, m, slot_name(&requests[i], slot, name),
+				    placed ? b->blocks[b->nblocks - 1].at : NOWHERE,
+				    align_up(requests[i].bytes, m->align));
+		}
+	b->nblocks = before;
+	return true;
+}
+
+bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsigned n)
+{
+	if (npu_builder_failed(b))
+		return false;
+	size_t before = b->nblocks;
+	if (!place_all(b, requests, n, false) && !place_all(b, requests, n, true)) {
+		struct memory sram = memory_of(b, false), accum = memory_of(b, true);
+		if (!npu_builder_failed(b) && !fail_fit(b, &sram, requests, n))
+			fail_fit(b, &accum, requests, n);
+		return false;
+	}
+	for (size_t i = before; i < b->nblocks; i++) {
+		struct block *block = &b->blocks[i];
+		block->index = npu_assembly_buffer(b->assembly,
+						   &(struct npu_buffer){
+						       .name = block->name,
+						       .local = (uint32_t)block->at | (block->accum ? NPU_ACC_BIT : 0),
+						       .bytes = (uint32_t)block->bytes,
+						       .first = b->ninsns,
+						       .end = b->ninsns,
+						   });
+	}
+	return true;
+}
+
+static uint32_t place_single(struct npu_builder *b, const char *name, uint64_t bytes, int group, bool accum)
+{
+	uint32_t local = 0;
+	npu_place(b,
+		  &(struct npu_request){
+		      .name = name, .accum = accum, .bytes = bytes, .count = 1, .group = group, .local = &local },
+		  1);
+	return npu_builder_failed(b) ? 0 : local;
+}
+
+uint32_t npu_sram(struct npu_builder *b, const char *name, uint64_t bytes, int group)
+{
+	return place_single(b, name, bytes, group, false);
+}
+
+uint32_t npu_acc(struct npu_builder *b, const char *name, uint64_t bytes, int bank)
+{
+	return place_single(b, name, bytes, bank, true);
+}
+
+void npu_release(struct npu_builder *b, uint32_t local)
+{
+	if (npu_builder_failed(b))
+		return;
+	for (size_t i = 0; i < b->nblocks; i++) {
+		struct block *o = &b->blocks[i];
+		if (o->live && o->accum == npu_is_acc(local) && o->at == npu_local_offset(local)) {
+			o->live = false;
+			npu_assembly_buffer_end(b->assembly, o->index);
+			return;
+		}
+	}
+	npu_fail(&b->error, NPU_ERR_BOUNDS, "released a buffer that is not there, at %s0x%x",
+		 npu_is_acc(local) ? "acc:" : "sram:", npu_local_offset(local));
+}
+
+/* ---- DRAM ---- */
+
+static uint64_t take_dram(struct npu_builder *b, const char *what, const char *name, uint64_t bytes)
+{
+	uint64_t at = align_up(b->dram_used, DRAM_ALIGN);
+	uint64_t capacity = b->capacity.limits.dram_bytes;
+	if (at > capacity || bytes > capacity - at) {
+		npu_fail(&b->error, NPU_ERR_FIT,
+			 "%s %s does not fit: %s bytes after %s of the DRAM's %s bytes, %s too many", what, name,
+			 npu_count_text(bytes).text, npu_count_text(at).text, npu_count_text(capacity).text,
+			 npu_count_text(at + bytes - capacity).text);
+		return 0;
+	}
+	b->dram_used = at + bytes;
+	return at;
+}
+
+struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
+			   unsigned rank, const uint64_t *shape)
+{
+	if (npu_builder_failed(b))
+		return (struct npu_dram){ 0 };
+	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = NPU_LAYOUT_ROW };
+	if (rank < 1 || rank > NPU_MAX_RANK) {
+		npu_fail(&b->error, NPU_ERR_VALUE, "tensor %s has %u dimensions, 1 to %d are possible", name, rank,
+			 NPU_MAX_RANK);
+		return (struct npu_dram){ 0 };
+	}
+	uint64_t rows = 1;
+	for (unsigned i = 0; i < rank; i++) {
+		t.shape[i] = shape[i];
+		if (i + 1 < rank)
+			rows *= shape[i];
+	}
+	t.bytes = rows * npu_dtype_bytes(dtype, shape[rank - 1]);
+	t.addr = take_dram(b, "tensor", name, t.bytes);
+	if (npu_builder_failed(b))
+		return (struct npu_dram){ 0 };
+	return (struct npu_dram){ .addr = t.addr, .bytes = t.bytes, .index = npu_assembly_tensor(b->assembly, &t) };
+}
+
+uint32_t npu_block_table(struct npu_builder *b, const char *name, uint32_t count, const uint32_t *entries)
+{
+	if (npu_builder_failed(b))
+		return 0;
+	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count);
+	if (npu_builder_failed(b))
+		return 0;
+	return npu_assembly_table(
+	    b->assembly, &(struct npu_table){ .name = name, .addr = addr, .count = count, .entries = entries });
+}
+
+/* ---- semaphores, regions, instructions ---- */
+
+struct npu_semaphore npu_semaphore(struct npu_builder *b, const char *name, uint32_t initial)
+{
+	if (npu_builder_failed(b))
+		return (struct npu_semaphore){ 0 };
+	return (struct npu_semaphore){ (uint16_t)npu_assembly_sem(b->assembly, name, initial, SEM_MAX), 1 };
+}
+
+void npu_region(struct npu_builder *b, const char *format, ...)
+{
+	char name[NAME_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(name, sizeof name, format, args);
+	va_end(args);
+	if (!npu_builder_failed(b))
+		npu_assembly_region_begin(b->assembly, name);
+}
+
+void npu_region_end(struct npu_builder *b)
+{
+	if (!npu_builder_failed(b))
+		npu_assembly_region_end(b->assembly);
+}
+
+void npu_emit_at(struct npu_builder *b, const char *file, unsigned line, const struct npu_insn *insn,
+		 const struct npu_order *order)
+{
+	if (npu_builder_failed(b))
+		return;
+	if (b->ninsns == MAX_INSNS) {
+		npu_fail(&b->error, NPU_ERR_FIT,
+			 "more than %s instructions: larger tiles or shorter lengths need fewer",
+			 npu_count_text(MAX_INSNS).text);
+		return;
+	}
+	struct npu_insn copy = *insn;
+	for (int i = 0; order && i < NPU_SYNC_SLOTS; i++) {
+		copy.wait[i] = (struct npu_sem_ref){ order->wait[i].sem, order->wait[i].count };
+		copy.post[i] = (struct npu_sem_ref){ order->post[i].sem, order->post[i].count };
+	}
+	/* Programs do not depend on where the source tree lies. */
+	const char *slash = file[0] == '/' ? strrchr(file, '/') : NULL;
+	npu_assembly_place(b->assembly, slash ? slash + 1 : file, line);
+	npu_assembly_insn(b->assembly, &copy);
+	b->ninsns++;
+}
