@@ -21,16 +21,17 @@ struct npu_param {
 };
 
 /* Values in the order of the parameter list; `named` tells which a person gave. */
+enum { NPU_MAX_PARAMS = 64 };
 struct npu_args {
-	int64_t value[64];
-	bool named[64];
+	int64_t value[NPU_MAX_PARAMS];
+	bool named[NPU_MAX_PARAMS];
 };
 
 /* Closed forms that a run must meet, for reports and tests. */
 struct npu_expect {
 	uint64_t macs;
 	uint64_t useful_macs;
-	uint64_t dram_read_bytes;
+	uint64_t dram_read_bytes; /* block tables included */
 	uint64_t dram_write_bytes;
 };
 
@@ -42,25 +43,33 @@ struct npu_kernel {
 	const struct npu_param *params;
 	unsigned nparams;
 	/* Fills derived parameters and checks all of them against the hardware; an error names the parameter, and for a
-	 * tile that a person named, the sizes that would fit. */
+	 * tile that a person named, the sizes that would fit. Resolving again changes nothing. */
 	bool (*resolve)(const struct npu_capacity *, struct npu_args *, struct npu_error *);
 	/* Emits the program; arguments are resolved. */
 	bool (*emit)(struct npu_builder *, const struct npu_args *);
 	/* What the program must move and multiply, from the parameters alone. */
 	struct npu_expect (*expect)(const struct npu_args *);
-	/* The plain result in double for `--values`: reads tensors by name through `io`, writes outputs; NULL where there is
-	 * none yet. */
+	/* The plain result in double for `--values`: reads tensors by name through `io`, writes outputs; NULL where
+	 * there is none yet. */
 	bool (*reference)(const struct npu_args *, struct npu_reference_io *io);
 };
 
 /* Shipped kernels, NULL-terminated. */
 extern const struct npu_kernel *const npu_kernels[];
+/* NULL when there is none of that name. */
 const struct npu_kernel *npu_kernel_find(const char *name);
 /* Index of a parameter, -1 when there is none of that name. */
 int npu_param_index(const struct npu_kernel *, const char *name);
-/* Parses "name=value" into args; errors name the parameter, its range or the nearest name. Sizes take k, KiB, MiB. */
+/* Value of a parameter, `missing` when the kernel has none of that name. */
+int64_t npu_arg(const struct npu_kernel *, const struct npu_args *, const char *name, int64_t missing);
+/* Parses "name=value" into args; errors name the parameter, its range or the nearest name. Sizes take k, KiB, MiB
+ * (k and KiB are 1,024). */
 bool npu_args_set(const struct npu_kernel *, struct npu_args *, const char *assignment, struct npu_error *);
 void npu_args_init(const struct npu_kernel *, struct npu_args *);
+/* Every value lies in its range; those derived and not named are left out. */
+bool npu_args_check(const struct npu_kernel *, const struct npu_args *, struct npu_error *);
+/* "name=value name=value ..." of all parameters into `out`, cut to `size`; returns `out`. */
+char *npu_args_print(const struct npu_kernel *, const struct npu_args *, char *out, uint64_t size);
 /* resolve + emit. NULL with an error. */
 struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
 				     struct npu_error *);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of kernels, and what is the same for all of them: finding one, reading its parameters, building it. */
+#include "kernels/kernel.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+
+const struct npu_kernel *const npu_kernels[] = {
+	&npu_gemm,      &npu_qk_tiled,        &npu_mask_softmax,   &npu_pv_tiled,
+	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, NULL,
+};
+
+const struct npu_kernel *npu_kernel_find(const char *name)
+{
+	for (const struct npu_kernel *const *k = npu_kernels; *k; k++)
+		if (!strcmp((*k)->name, name))
+			return *k;
+	return NULL;
+}
+
+int npu_param_index(const struct npu_kernel *k, const char *name)
+{
+	for (unsigned i = 0; i < k->nparams; i++)
+		if (!strcmp(k->params[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int64_t npu_arg(const struct npu_kernel *k, const struct npu_args *args, const char *name, int64_t missing)
+{
+	int i = npu_param_index(k, name);
+	return i < 0 ? missing : args->value[i];
+}
+
+void npu_args_init(const struct npu_kernel *k, struct npu_args *args)
+{
+	*args = (struct npu_args){ 0 };
+	for (unsigned i = 0; i < k->nparams; i++)
+		args->value[i] = k->params[i].initial;
+}
+
+static bool in_range(const struct npu_param *p, int64_t value, struct npu_error *err)
+{
+	if (value >= p->min && value <= p->max)
+		return true;
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRId64 ": must be %" PRId64 " to %" PRId64 "%s%s", p->name, value,
+			p->min, p->max, p->unit[0] ? " " : "", p->unit);
+}
+
+bool npu_args_check(const struct npu_kernel *k, const struct npu_args *args, struct npu_error *err)
+{
+	for (unsigned i = 0; i < k->nparams; i++) {
+		const struct npu_param *p = &k->params[i];
+		if (p->derived && !args->named[i])
+			continue;
+		if (p->type == NPU_PARAM_INT && !in_range(p, args->value[i], err))
+			return false;
+	}
+	return true;
+}
+
+/* A decimal number with an optional unit, to the end of the text. */
+static bool parse_number(const char *text, int64_t *value)
+{
+	static const struct {
+		const char *text;
+		int64_t factor;
+	} units[] = { { "", 1 }, { "k", 1 << 10 }, { "KiB", 1 << 10 }, { "M", 1 << 20 }, { "MiB", 1 << 20 } };
+	char *end;
+	errno = 0;
+	long long number = strtoll(text, &end, 10);
+	if (end == text || errno || text[0] == ' ')
+		return false;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (!strcmp(end, units[i].text))
+			return !__builtin_mul_overflow((int64_t)number, units[i].factor, value);
+	return false;
+}
+
+static bool parse_choice(const struct npu_param *p, const char *text, int64_t *value, struct npu_error *err)
+{
+	char list[128] = "";
+	size_t length = 0;
+	for (int64_t i = 0; p->choices[i]; i++) {
+		if (!strcmp(text, p->choices[i])) {
+			*value = i;
+			return true;
+		}
+		if (length < sizeof list)
+			length +=
+			    (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? "|" : "", p->choices[i]);
+	}
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%s: must be %s", p->name, text, list);
+}
+
+bool npu_args_set(const struct npu_kernel *k, struct npu_args *args, const char *assignment, struct npu_error *err)
+{
+	const char *equals = strchr(assignment, '=');
+	int length = equals ? (int)(equals - assignment) : (int)strlen(assignment);
+	char name[64];
+	snprintf(name, sizeof name, "%.*s", length, assignment);
+	if (!equals)
+		return npu_fail(err, NPU_ERR_VALUE, "%s: a parameter is written %s=VALUE", name, name);
+
+	int i = npu_param_index(k, name);
+	if (i < 0) {
+		const char *names[NPU_MAX_PARAMS];
+		for (unsigned j = 0; j < k->nparams; j++)
+			names[j] = k->params[j].name;
+		const char *near = npu_nearest(name, names, k->nparams);
+		return npu_fail(err, NPU_ERR_VALUE, "%s has no parameter %s%s%s%s", k->name, name,
+				near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+	}
+
+	const struct npu_param *p = &k->params[i];
+	int64_t value = 0;
+	if (p->type == NPU_PARAM_CHOICE) {
+		if (!parse_choice(p, equals + 1, &value, err))
+			return false;
+	} else {
+		if (!parse_number(equals + 1, &value))
+			return npu_fail(err, NPU_ERR_VALUE, "%s: not a number; %s must be %" PRId64 " to %" PRId64,
+					assignment, p->name, p->min, p->max);
+		if (!in_range(p, value, err))
+			return false;
+	}
+	args->value[i] = value;
+	args->named[i] = true;
+	return true;
+}
+
+char *npu_args_print(const struct npu_kernel *k, const struct npu_args *args, char *out, uint64_t size)
+{
+	uint64_t length = 0;
+	if (size)
+		out[0] = '\0';
+	for (unsigned i = 0; i < k->nparams && length < size; i++) {
+		const struct npu_param *p = &k->params[i];
+		const char *space = i ? " " : "";
+		int n =
+		    p->type == NPU_PARAM_CHOICE
+			? snprintf(out + length, size - length, "%s%s=%s", space, p->name, p->choices[args->value[i]])
+			: snprintf(out + length, size - length, "%s%s=%" PRId64, space, p->name, args->value[i]);
+		length += (uint64_t)n;
+	}
+	return out;
+}
+
+struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct npu_capacity *capacity,
+				     struct npu_args *args, struct npu_error *err)
+{
+	if (!k->resolve(capacity, args, err))
+		return NULL;
+	struct npu_builder *b = npu_builder_new(k->name, capacity);
+	bool emitted = b && k->emit(b, args);
+	bool failed = b && npu_builder_failed(b);
+	struct npu_program *program = npu_builder_finish(b, err);
+	if (program && !emitted && !failed) {
+		/* A kernel that gives up without an error of the builder. */
+		npu_program_free(program);
+		npu_fail(err, NPU_ERR_VALUE, "%s: the kernel gave up", k->name);
+		return NULL;
+	}
+	return program;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Semaphores of a ring of buffers. */
+#include "kernels/pingpong.h"
+
+#include <stdio.h>
+
+static struct npu_semaphore slot_semaphore(struct npu_builder *b, const char *name, const char *state, unsigned slots,
+					   unsigned slot, uint32_t initial)
+{
+	char text[64];
+	if (slots > 1)
+		snprintf(text, sizeof text, "%s_%s[%u]", name, state, slot);
+	else
+		snprintf(text, sizeof text, "%s_%s", name, state);
+	return npu_semaphore(b, text, initial);
+}
+
+void ring_init(struct npu_builder *b, struct ring *r, const char *name, unsigned n)
+{
+	r->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		r->full[i] = slot_semaphore(b, name, "full", n, i, 0);
+		r->free[i] = slot_semaphore(b, name, "free", n, i, 1);
+	}
+}
+
+void ring_release(struct npu_builder *b, const struct ring *r)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		npu_release(b, r->at[i]);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The idiom that all kernels share: a ring of buffers between two engines. With one buffer they take turns, with two
+ * (ping-pong) one fills tile i + 1 while the other works on tile i. */
+#ifndef NPU_KERNELS_PINGPONG_H
+#define NPU_KERNELS_PINGPONG_H
+
+#include "kernels/builder.h"
+
+enum { RING_SLOTS = 3 };
+
+/* The producer of turn t waits for `free`, fills `at`, posts `full`; the consumer waits for `full` and posts `free`. */
+struct slot {
+	uint32_t at;
+	struct npu_semaphore full;
+	struct npu_semaphore free;
+};
+
+struct ring {
+	unsigned n;              /* slots in use: 1, 2 or 3 */
+	uint32_t at[RING_SLOTS]; /* filled by npu_place */
+	struct npu_semaphore full[RING_SLOTS];
+	struct npu_semaphore free[RING_SLOTS];
+};
+
+/* Slots for what is computed and stored: two are enough, a third helps only what is loaded. */
+static inline unsigned result_slots(unsigned buffers)
+{
+	return buffers < 2 ? buffers : 2;
+}
+
+/* Makes NAME_full[i] = 0 and NAME_free[i] = 1 for each slot. */
+void ring_init(struct npu_builder *, struct ring *, const char *name, unsigned n);
+/* Gives the buffers back. */
+void ring_release(struct npu_builder *, const struct ring *);
+
+/* The slot of turn `t`: tiles pass through the slots round robin. */
+static inline struct slot ring_at(const struct ring *r, uint64_t t)
+{
+	unsigned i = (unsigned)(t % r->n);
+	return (struct slot){ r->at[i], r->full[i], r->free[i] };
+}
+
+/* The smaller of two lengths: the last tile of a dimension is ragged. */
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t tiles_of(uint64_t length, uint64_t tile)
+{
+	return (length + tile - 1) / tile;
+}
+
+#endif

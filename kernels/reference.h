@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain results in double, written to be obviously right: what kernels are compared with. */
+#ifndef NPU_KERNELS_REFERENCE_H
+#define NPU_KERNELS_REFERENCE_H
+
+#include "kernels/kernel.h"
+#include "kernels/mask.h"
+
+/* The tensors of a program by name, every element a double, dense row-major in the tensor's shape. Inputs hold values
+ * when a kernel's `reference` is called, outputs are filled by it; the caller owns all of them. */
+struct npu_reference_tensor {
+	const char *name;
+	uint64_t count; /* elements */
+	double *at;
+};
+struct npu_reference_io {
+	unsigned n;
+	struct npu_reference_tensor *tensors;
+};
+
+/* A tensor of exactly `count` elements, NULL when there is none of that name and size. */
+const double *npu_reference_read(const struct npu_reference_io *, const char *name, uint64_t count);
+double *npu_reference_write(const struct npu_reference_io *, const char *name, uint64_t count);
+
+/* D[m,n] = A[m,k] B[k,n]; transpose_b: B is stored [n,k]. */
+void npu_reference_matmul(uint64_t m, uint64_t n, uint64_t k, const double *a, const double *b, bool transpose_b,
+			  double *d);
+/* P = softmax of each row of scale * S[rows, seq], hidden positions 0; row r is query row r of the mask. Rows hidden
+ * altogether are 0. In place is fine. */
+void npu_reference_softmax(uint64_t rows, const struct npu_mask *, double scale, const double *s, double *p);
+
+#endif

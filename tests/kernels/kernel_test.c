@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters of kernels: reading, ranges, derived values, tiles. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/kernel_cases.h"
+#include "tests/support/suite.h"
+
+/* Sets parameters from a text of assignments and resolves them; the error text, "" when there is none. */
+static const char *resolve(const char *preset, const char *kernel, const char *assignments, struct npu_args *args)
+{
+	static struct npu_error err;
+	const struct npu_kernel *k = npu_kernel_find(kernel);
+	char text[200];
+	snprintf(text, sizeof text, "%s", assignments);
+	err = (struct npu_error){ 0 };
+	npu_args_init(k, args);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		if (!npu_args_set(k, args, word, &err))
+			return err.text;
+	return k->resolve(preset_capacity(preset), args, &err) ? "" : err.text;
+}
+
+static int64_t value(const char *kernel, const struct npu_args *args, const char *name)
+{
+	return npu_arg(npu_kernel_find(kernel), args, name, -1);
+}
+
+START_TEST(every_parameter_is_described)
+{
+	for (const struct npu_kernel *const *k = npu_kernels; *k; k++) {
+		ck_assert_ptr_eq(npu_kernel_find((*k)->name), *k);
+		for (unsigned i = 0; i < (*k)->nparams; i++) {
+			const struct npu_param *p = &(*k)->params[i];
+			ck_assert_int_eq(npu_param_index(*k, p->name), (int)i);
+			ck_assert_uint_gt(strlen(p->meaning), 5);
+			ck_assert_ptr_nonnull(p->unit);
+			if (p->type == NPU_PARAM_CHOICE)
+				ck_assert_ptr_nonnull(p->choices[p->initial]);
+			else
+				ck_assert(p->derived || (p->min <= p->initial && p->initial <= p->max));
+		}
+	}
+	ck_assert_ptr_null(npu_kernel_find("none"));
+}
+END_TEST
+
+/* Assignment, error or "" and then the value. */
+static const struct {
+	const char *kernel, *assignment, *error, *name;
+	int64_t value;
+} readings[] = {
+	{ "gemm", "m=384", "", "m", 384 },
+	{ "gemm", "m=4k", "", "m", 4096 },
+	{ "gemm", "m=2KiB", "", "m", 2048 },
+	{ "gemm", "dtype=int8", "", "dtype", 2 },
+	{ "gemm", "m", "m: a parameter is written m=VALUE", NULL, 0 },
+	{ "gemm", "m=0", "m=0: must be 1 to 1048575 row", NULL, 0 },
+	{ "gemm", "m=1M", "m=1048576: must be 1 to 1048575 row", NULL, 0 },
+	{ "gemm", "m=ten", "m=ten: not a number; m must be 1 to 1048575", NULL, 0 },
+	{ "gemm", "m=99999999999999999999", "m=99999999999999999999: not a number; m must be 1 to 1048575", NULL, 0 },
+	{ "gemm", "dtype=fp8", "dtype=fp8: must be fp16|bf16|int8", NULL, 0 },
+	{ "gemm", "tile_w=3", "gemm has no parameter tile_w, did you mean tile_m?", NULL, 0 },
+	{ "gemm", "seventeen=3", "gemm has no parameter seventeen", NULL, 0 },
+};
+
+START_TEST(an_assignment_is_read_or_refused)
+{
+	const struct npu_kernel *k = npu_kernel_find(readings[_i].kernel);
+	struct npu_args args;
+	struct npu_error err = { 0 };
+	npu_args_init(k, &args);
+	bool ok = npu_args_set(k, &args, readings[_i].assignment, &err);
+	ck_assert_str_eq(err.text, readings[_i].error);
+	ck_assert_int_eq(ok, readings[_i].error[0] == '\0');
+	if (ok)
+		ck_assert_int_eq(npu_arg(k, &args, readings[_i].name, -1), readings[_i].value);
+}
+END_TEST
+
+START_TEST(derived_parameters_follow_others)
+{
+	struct npu_args args;
+	ck_assert_str_eq(resolve("edge-1mb", "attention", "seq=300 heads=6", &args), "");
+	ck_assert_int_eq(value("attention", &args, "seq_q"), 300);
+	ck_assert_int_eq(value("attention", &args, "kv_heads"), 6);
+	ck_assert_int_eq(value("attention", &args, "valid"), 300);
+	ck_assert_str_eq(resolve("edge-1mb", "attention", "seq=300 heads=6 kv_heads=2 seq_q=1", &args), "");
+	ck_assert_int_eq(value("attention", &args, "seq_q"), 1);
+	ck_assert_int_eq(value("attention", &args, "kv_heads"), 2);
+}
+END_TEST
+
+/* What belongs together. */
+static const struct {
+	const char *kernel, *assignments, *error;
+} refusals[] = {
+	{ "flash_attention", "heads=8 kv_heads=3", "kv_heads=3: must divide heads=8" },
+	{ "flash_attention", "seq=10 seq_q=11 mask=causal",
+	  "seq_q=11: must be at most seq=10 with mask=causal, queries are its last positions" },
+	{ "flash_attention", "seq=10 seq_q=11 mask=none", "" },
+	{ "attention", "seq=10 valid=11 mask=padding", "valid=11: must be at most seq=10" },
+	{ "attention", "seq=10 valid=11", "" },
+};
+
+START_TEST(parameters_that_do_not_belong_together_are_refused)
+{
+	struct npu_args args;
+	ck_assert_str_eq(resolve("edge-1mb", refusals[_i].kernel, refusals[_i].assignments, &args), refusals[_i].error);
+}
+END_TEST
+
+/* Tiles that nobody named. Buffers are listed where a memory decides. */
+static const struct {
+	const char *preset, *kernel, *assignments, *name;
+	int64_t tile;
+} defaults[] = {
+	{ "edge-1mb", "flash_attention", "", "tile_q", 128 },
+	{ "edge-1mb", "flash_attention", "", "tile_kv", 128 },
+	/* No larger than the length, rounded up to a power of two. */
+	{ "edge-1mb", "flash_attention", "seq=100 seq_q=1", "tile_q", 1 },
+	{ "edge-1mb", "flash_attention", "seq=100 seq_q=5", "tile_q", 8 },
+	{ "edge-1mb", "flash_attention", "seq=100", "tile_kv", 128 },
+	/* 64 KiB of accumulators: s twice 64 x 64 x 4 and acc 64 x 128 x 4 are all of it. */
+	{ "tiny-256k", "flash_attention", "", "tile_q", 64 },
+	{ "tiny-256k", "flash_attention", "", "tile_kv", 64 },
+	/* s twice 32 x 128 x 4 and acc 32 x 128 x 4: 48 KiB. */
+	{ "tiny-256k", "flash_attention", "tile_q=32", "tile_kv", 128 },
+	/* 1,024 scores of 4 bytes and as many probabilities of 2, twice: 12 KiB a row of 1,024 KiB. */
+	{ "edge-1mb", "mask_softmax", "", "tile_rows", 64 },
+	{ "edge-1mb", "mask_softmax", "buffering=single", "tile_rows", 128 },
+	{ "edge-1mb", "mask_softmax", "seq=20000", "tile_rows", 4 },
+	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_m", 128 },
+	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_n", 32 },
+	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_k", 1 },
+};
+
+START_TEST(a_tile_that_nobody_named_is_the_largest_that_fits)
+{
+	struct npu_args args;
+	ck_assert_str_eq(resolve(defaults[_i].preset, defaults[_i].kernel, defaults[_i].assignments, &args), "");
+	ck_assert_int_eq(value(defaults[_i].kernel, &args, defaults[_i].name), defaults[_i].tile);
+	/* Resolving again changes nothing. */
+	ck_assert(npu_kernel_find(defaults[_i].kernel)->resolve(preset_capacity(defaults[_i].preset), &args, NULL));
+	ck_assert_int_eq(value(defaults[_i].kernel, &args, defaults[_i].name), defaults[_i].tile);
+}
+END_TEST
+
+START_TEST(a_named_tile_that_does_not_fit_is_refused_with_what_would)
+{
+	struct npu_args args;
+	/* In 262,144 bytes: a row of q takes 2 x 128 x 4 of s and 128 x 4 of acc, so 170 rows; 256 rows leave
+	 * (262,144 - 131,072) / 2,048 = 64 columns of s. */
+	const char *text = resolve("edge-1mb", "flash_attention", "tile_q=256 tile_kv=128", &args);
+	ck_assert_ptr_nonnull(strstr(text,
+				     "tile_q=256 tile_kv=128: buffers do not fit: 393,216 needed of 262,144 bytes of "
+				     "accumulators, 131,072 too many\n"));
+	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=170 tile_kv=128\n"));
+	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=256 tile_kv=64\n"));
+	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=128 tile_kv=128, chosen when none is named\n"));
+	ck_assert_str_eq(resolve("edge-1mb", "flash_attention", "tile_q=170 tile_kv=128", &args), "");
+	ck_assert_str_eq(resolve("edge-1mb", "flash_attention", "tile_q=256 tile_kv=64", &args), "");
+}
+END_TEST
+
+START_TEST(a_row_of_scores_that_does_not_fit_is_refused)
+{
+	struct npu_args args;
+	const char *text = resolve("tiny-256k", "mask_softmax", "seq=30000", &args);
+	/* 30,000 x (4 + 2) bytes twice, of 262,144 */
+	ck_assert_ptr_eq(
+	    text, strstr(text, "even with the smallest tiles: buffers do not fit: 360,000 needed of 262,144 bytes of "
+			       "SRAM, 97,856 too many"));
+}
+END_TEST
+
+START_TEST(arguments_print_as_they_are_written)
+{
+	struct npu_args args;
+	char text[300], cut[10];
+	ck_assert_str_eq(resolve("edge-1mb", "gemm", "dtype=bf16 k=40", &args), "");
+	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, text, sizeof text),
+			 "m=512 n=512 k=40 dtype=bf16 tile_m=128 tile_n=128 tile_k=64 buffering=double");
+	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, cut, sizeof cut), "m=512 n=5");
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof table / sizeof table[0]))
+
+int main(void)
+{
+	Suite *s = suite_create("kernel parameters");
+	TCase *t = tcase_create("parameters");
+	tcase_add_test(t, every_parameter_is_described);
+	tcase_add_loop_test(t, an_assignment_is_read_or_refused, 0, ROWS(readings));
+	tcase_add_test(t, derived_parameters_follow_others);
+	tcase_add_loop_test(t, parameters_that_do_not_belong_together_are_refused, 0, ROWS(refusals));
+	tcase_add_loop_test(t, a_tile_that_nobody_named_is_the_largest_that_fits, 0, ROWS(defaults));
+	tcase_add_test(t, a_named_tile_that_does_not_fit_is_refused_with_what_would);
+	tcase_add_test(t, a_row_of_scores_that_does_not_fit_is_refused);
+	tcase_add_test(t, arguments_print_as_they_are_written);
+	suite_add_tcase(s, t);
+	return npu_suite_run(s);
+}

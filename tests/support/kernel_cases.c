@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See the header. */
+#include "tests/support/kernel_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isa/access.h"
+
+#define KIB ((uint64_t)1024)
+#define GIB (KIB * KIB * KIB)
+
+const struct named_capacity preset_capacities[] = {
+	{ "tiny-256k",
+	  { .limits = { 256 * KIB, 64 * KIB, 2 * GIB },
+	    .sram_groups = 2,
+	    .sram_word_bytes = 16,
+	    .accum_banks = 4,
+	    .array_rows = 16,
+	    .array_cols = 16,
+	    .vector_lanes = 16,
+	    .dram_granule = 32,
+	    .load_channels = 1,
+	    .store_channels = 1 } },
+	{ "edge-1mb",
+	  { .limits = { 1024 * KIB, 256 * KIB, 4 * GIB },
+	    .sram_groups = 4,
+	    .sram_word_bytes = 32,
+	    .accum_banks = 8,
+	    .array_rows = 32,
+	    .array_cols = 32,
+	    .vector_lanes = 32,
+	    .dram_granule = 32,
+	    .load_channels = 2,
+	    .store_channels = 1 } },
+	{ "edge-2mb",
+	  { .limits = { 2048 * KIB, 512 * KIB, 8 * GIB },
+	    .sram_groups = 4,
+	    .sram_word_bytes = 32,
+	    .accum_banks = 8,
+	    .array_rows = 64,
+	    .array_cols = 64,
+	    .vector_lanes = 128,
+	    .dram_granule = 32,
+	    .load_channels = 2,
+	    .store_channels = 2 } },
+	{ "server",
+	  { .limits = { 16 * 1024 * KIB, 2048 * KIB, 8 * GIB },
+	    .sram_groups = 8,
+	    .sram_word_bytes = 64,
+	    .accum_banks = 8,
+	    .array_rows = 128,
+	    .array_cols = 128,
+	    .vector_lanes = 512,
+	    .dram_granule = 32,
+	    .load_channels = 8,
+	    .store_channels = 8 } },
+	{ .name = NULL },
+};
+
+const struct npu_capacity *preset_capacity(const char *name)
+{
+	for (const struct named_capacity *c = preset_capacities; c->name; c++)
+		if (!strcmp(c->name, name))
+			return &c->capacity;
+	return NULL;
+}
+
+uint64_t case_below(struct case_rng *r, uint64_t n)
+{
+	r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+	return (r->state >> 33) % n;
+}
+
+static void set(const struct npu_kernel *k, struct npu_args *args, const char *name, uint64_t value)
+{
+	int i = npu_param_index(k, name);
+	if (i < 0)
+		return;
+	args->value[i] = (int64_t)value;
+	args->named[i] = true;
+}
+
+static uint64_t choices(const struct npu_kernel *k, const char *name)
+{
+	int i = npu_param_index(k, name);
+	uint64_t n = 0;
+	while (i >= 0 && k->params[i].choices[n])
+		n++;
+	return n ? n : 1;
+}
+
+/* Around powers of two as often as anywhere. */
+static uint64_t random_length(struct case_rng *r, uint64_t longest)
+{
+	if (case_below(r, 2))
+		return 1 + case_below(r, longest);
+	uint64_t power = 1;
+	while (power * 2 <= longest && case_below(r, 8))
+		power *= 2;
+	uint64_t length = power + case_below(r, 3);
+	return length > 1 ? length - 1 : 1;
+}
+
+void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
+{
+	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
+	static const char *const names[] = { "m", "n", "k", "page" };
+	static const char *const tiles[] = { "tile_m", "tile_n", "tile_k", "tile_q", "tile_kv", "tile_rows" };
+	static const char *const enums[] = { "dtype", "mask", "fused", "buffering" };
+	uint64_t seq = random_length(r, longest);
+	uint64_t kv_heads = 1 + case_below(r, 3);
+
+	npu_args_init(k, args);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		set(k, args, names[i], random_length(r, longest));
+	for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++)
+		set(k, args, enums[i], case_below(r, choices(k, enums[i])));
+	for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
+		if (case_below(r, 2))
+			set(k, args, tiles[i], random_length(r, longest));
+	set(k, args, "seq", seq);
+	if (case_below(r, 2))
+		set(k, args, "seq_q", 1 + case_below(r, seq));
+	set(k, args, "kv_heads", kv_heads);
+	set(k, args, "heads", kv_heads * (1 + case_below(r, 2)));
+	uint64_t dim = dims[case_below(r, sizeof dims / sizeof dims[0])];
+	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
+	set(k, args, "window", random_length(r, longest));
+	set(k, args, "valid", 1 + case_below(r, seq));
+	set(k, args, "seed", case_below(r, 1000));
+}
+
+/* Whether bytes [at, at + bytes) of a local memory lie in a buffer that lives at instruction `insn`. */
+static bool in_live_buffer(const struct npu_program *p, uint32_t insn, bool accum, uint64_t at, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < p->nbuffers; i++) {
+		const struct npu_buffer *b = &p->buffers[i];
+		uint64_t from = npu_local_offset(b->local);
+		if (npu_is_acc(b->local) == accum && b->first <= insn && insn < b->end && at >= from &&
+		    at + bytes <= from + b->bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool buffers_hold(const struct npu_program *p, uint32_t insn, char *why, uint64_t size)
+{
+	struct npu_access access[NPU_MAX_ACCESSES];
+	unsigned n = npu_insn_accesses(&p->insns[insn], access);
+	for (unsigned i = 0; i < n; i++) {
+		const struct npu_access *a = &access[i];
+		uint64_t bytes = (a->rows - 1) * a->stride + a->row_bytes;
+		if (a->space == NPU_SPACE_DRAM || in_live_buffer(p, insn, a->space == NPU_SPACE_ACCUM, a->base, bytes))
+			continue;
+		snprintf(why, size, "#%u %s: %s, %llu bytes at 0x%llx, lies in no live buffer", insn,
+			 npu_op_mnemonic(p->insns[insn].op), a->operand, (unsigned long long)bytes,
+			 (unsigned long long)a->base);
+		return false;
+	}
+	return true;
+}
+
+bool program_order_is_legal(const struct npu_program *p, char *why, uint64_t size)
+{
+	uint64_t *count = calloc(p->nsems + 1, sizeof *count);
+	bool ok = count != NULL;
+	for (uint32_t s = 0; ok && s < p->nsems; s++)
+		count[s] = p->sems[s].initial;
+
+	for (uint32_t i = 0; ok && i < p->ninsns; i++) {
+		const struct npu_insn *insn = &p->insns[i];
+		enum npu_engine engine = npu_op_engine(insn->op);
+		for (int slot = 0; ok && slot < NPU_SYNC_SLOTS; slot++) {
+			const struct npu_sem_ref *w = &insn->wait[slot];
+			if (w->count && (count[w->sem] < w->count || p->sems[w->sem].waiter != engine)) {
+				snprintf(why, size, "#%u %s waits for %s, which holds %llu", i,
+					 npu_op_mnemonic(insn->op), p->sems[w->sem].name,
+					 (unsigned long long)count[w->sem]);
+				ok = false;
+			}
+			if (ok && w->count)
+				count[w->sem] -= w->count;
+		}
+		for (int slot = 0; ok && slot < NPU_SYNC_SLOTS; slot++) {
+			const struct npu_sem_ref *post = &insn->post[slot];
+			if (!post->count)
+				continue;
+			count[post->sem] += post->count;
+			if (count[post->sem] > p->sems[post->sem].max || p->sems[post->sem].poster != engine) {
+				snprintf(why, size, "#%u %s posts %s against its declaration", i,
+					 npu_op_mnemonic(insn->op), p->sems[post->sem].name);
+				ok = false;
+			}
+		}
+		ok = ok && buffers_hold(p, i, why, size);
+	}
+	/* A full slot that nobody took, or a semaphore that nobody waits for. */
+	for (uint32_t s = 0; ok && s < p->nsems; s++)
+		if (count[s] != p->sems[s].initial || p->sems[s].waiter == NPU_ENGINES) {
+			/* One slot of a ring may never be used when there are few tiles. */
+			bool used = p->sems[s].poster != NPU_ENGINES || p->sems[s].waiter != NPU_ENGINES;
+			if (used) {
+				snprintf(why, size, "%s ends at %llu, began at %u", p->sems[s].name,
+					 (unsigned long long)count[s], p->sems[s].initial);
+				ok = false;
+			}
+		}
+	free(count);
+	return ok;
+}
+
+/* What is known when instruction i starts: how many instructions of each engine have ended. */
+struct known {
+	uint32_t ended[NPU_ENGINES];
+};
+
+struct race_walk {
+	const struct npu_program *program;
+	struct known *known;          /* [ninsns] */
+	uint32_t *queue[NPU_ENGINES]; /* instructions of each engine in order */
+	uint32_t length[NPU_ENGINES];
+	uint32_t **posts;         /* [nsems] the instruction of each post */
+	uint32_t *nposts, *taken; /* [nsems] posts given, counts taken */
+};
+
+static void learn(struct known *k, const struct known *from)
+{
+	for (int e = 0; e < NPU_ENGINES; e++)
+		if (from->ended[e] > k->ended[e])
+			k->ended[e] = from->ended[e];
+}
+
+/* The wait has taken posts up to one; that instruction, and all before it in its queue, have ended. */
+static void learn_from_wait(struct race_walk *w, struct known *k, const struct npu_sem_ref *wait)
+{
+	uint32_t initial = w->program->sems[wait->sem].initial;
+	w->taken[wait->sem] += wait->count;
+	if (w->taken[wait->sem] <= initial)
+		return;
+	uint32_t poster = w->posts[wait->sem][w->taken[wait->sem] - initial - 1];
+	enum npu_engine e = npu_op_engine(w->program->insns[poster].op);
+	learn(k, &w->known[poster]);
+	for (uint32_t n = w->length[e]; n > k->ended[e]; n--)
+		if (w->queue[e][n - 1] == poster)
+			k->ended[e] = n;
+}
+
+static bool conflict(const struct npu_program *p, uint32_t i, uint32_t j)
+{
+	struct npu_access a[NPU_MAX_ACCESSES], b[NPU_MAX_ACCESSES];
+	unsigned na = npu_insn_accesses(&p->insns[i], a), nb = npu_insn_accesses(&p->insns[j], b);
+	for (unsigned x = 0; x < na; x++)
+		for (unsigned y = 0; y < nb; y++)
+			if ((a[x].write || b[y].write) && npu_access_overlap(&a[x], &b[y]))
+				return true;
+	return false;
+}
+
+static bool races_with_earlier(struct race_walk *w, uint32_t i, char *why, uint64_t size)
+{
+	const struct npu_program *p = w->program;
+	enum npu_engine engine = npu_op_engine(p->insns[i].op);
+	for (int e = 0; e < NPU_ENGINES; e++)
+		for (uint32_t n = w->known[i].ended[e]; e != (int)engine && n < w->length[e]; n++)
+			if (conflict(p, w->queue[e][n], i)) {
+				uint32_t other = w->queue[e][n];
+				snprintf(why, size, "#%u %s and #%u %s touch the same bytes in no order", other,
+					 npu_op_mnemonic(p->insns[other].op), i, npu_op_mnemonic(p->insns[i].op));
+				return true;
+			}
+	return false;
+}
+
+bool program_has_no_race(const struct npu_program *p, char *why, uint64_t size)
+{
+	struct race_walk w = { .program = p };
+	bool ok = true;
+	w.known = calloc(p->ninsns + 1, sizeof *w.known);
+	w.posts = calloc(p->nsems + 1, sizeof *w.posts);
+	w.nposts = calloc(p->nsems + 1, sizeof *w.nposts);
+	w.taken = calloc(p->nsems + 1, sizeof *w.taken);
+	for (int e = 0; e < NPU_ENGINES; e++)
+		w.queue[e] = calloc(p->ninsns + 1, sizeof *w.queue[e]);
+
+	for (uint32_t i = 0; ok && i < p->ninsns; i++) {
+		const struct npu_insn *insn = &p->insns[i];
+		enum npu_engine e = npu_op_engine(insn->op);
+		if (w.length[e])
+			learn(&w.known[i], &w.known[w.queue[e][w.length[e] - 1]]);
+		for (int s = 0; s < NPU_SYNC_SLOTS; s++)
+			if (insn->wait[s].count)
+				learn_from_wait(&w, &w.known[i], &insn->wait[s]);
+		ok = !races_with_earlier(&w, i, why, size);
+		w.queue[e][w.length[e]++] = i;
+		for (int s = 0; s < NPU_SYNC_SLOTS; s++)
+			for (uint32_t n = 0; n < insn->post[s].count; n++) {
+				uint32_t **posts = &w.posts[insn->post[s].sem], *count = &w.nposts[insn->post[s].sem];
+				if ((*count & (*count - 1)) == 0)
+					*posts = realloc(*posts, (*count ? 2 * (size_t)*count : 1) * sizeof **posts);
+				(*posts)[(*count)++] = i;
+			}
+	}
+	for (int e = 0; e < NPU_ENGINES; e++)
+		free(w.queue[e]);
+	for (uint32_t s = 0; s < p->nsems; s++)
+		free(w.posts[s]);
+	free(w.known);
+	free(w.posts);
+	free(w.nposts);
+	free(w.taken);
+	return ok;
+}
+
+struct npu_expect program_counts(const struct npu_program *p)
+{
+	struct npu_expect sum = { 0 };
+	for (uint32_t i = 0; i < p->ninsns; i++) {
+		const struct npu_insn *insn = &p->insns[i];
+		uint64_t bytes = npu_insn_dram_bytes(insn);
+		sum.macs += npu_insn_macs(insn);
+		sum.useful_macs += npu_insn_macs(insn) - (insn->op == NPU_OP_MATMUL ? insn->matmul.masked : 0);
+		if (npu_op_engine(insn->op) == NPU_ENGINE_STORE)
+			sum.dram_write_bytes += bytes;
+		else
+			sum.dram_read_bytes += bytes + npu_insn_table_bytes(insn);
+	}
+	return sum;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Material for tests of kernels: the capacities of the presets, random legal parameters, a walk in program order. */
+#ifndef NPU_TESTS_SUPPORT_KERNEL_CASES_H
+#define NPU_TESTS_SUPPORT_KERNEL_CASES_H
+
+#include "kernels/kernel.h"
+
+struct named_capacity {
+	const char *name;
+	struct npu_capacity capacity;
+};
+/* tiny-256k, edge-1mb, edge-2mb, server; the name NULL ends them. */
+extern const struct named_capacity preset_capacities[];
+const struct npu_capacity *preset_capacity(const char *name);
+
+/* The same sequence for the same seed. */
+struct case_rng {
+	uint64_t state;
+};
+uint64_t case_below(struct case_rng *, uint64_t n);
+
+/* Random parameters that belong together: lengths up to `longest`, heads up to 8, tiles left open or up to `longest`.
+ */
+void random_args(const struct npu_kernel *, struct npu_args *, uint64_t longest, struct case_rng *);
+
+/* Walks in program order: every wait finds its count, no count exceeds its maximum, each semaphore has one posting and
+ * one waiting engine, every local access lies inside a buffer that is alive. False with what is wrong in `why`. */
+bool program_order_is_legal(const struct npu_program *, char *why, uint64_t size);
+/* No two instructions of different engines touch the same bytes, one of them writing, unless the earlier one has ended
+ * before the later one starts, whatever the timing: by starts and ends in queue order, and the k-th wait after its
+ * post. */
+bool program_has_no_race(const struct npu_program *, char *why, uint64_t size);
+/* What the emitted instructions multiply and move. */
+struct npu_expect program_counts(const struct npu_program *);
+
+#endif
