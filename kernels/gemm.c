@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C = A B with A[m,k] and B[k,n] streamed from DRAM tile by tile; C is fp16 or bf16 as they are, int32 for int8.
+ *
+ *   for i in tiles of m
+ *     for j in tiles of n
+ *       for l in tiles of k
+ *         load    a = A[i, l], b = B[l, j]
+ *         matmul  acc (+)= a b
+ *       vcopy   c = acc              int8: acc is stored as it is
+ *       store   C[i, j] = c
+ *
+ * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
+ * conversion and store of the tile before run at the same time. */
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+#include "kernels/reference.h"
+#include "kernels/tiles.h"
+
+enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING };
+
+static const struct npu_param params[] = {
+	[M] = PARAM_INT("m", 512, 1, MAX_LENGTH, "row", "rows of A and C"),
+	[N] = PARAM_INT("n", 512, 1, MAX_LENGTH, "column", "columns of B and C"),
+	[K] = PARAM_INT("k", 512, 1, MAX_LENGTH, "element", "columns of A, rows of B"),
+	[DTYPE] = PARAM_OPERANDS,
+	[TILE_M] = PARAM_TILE("tile_m", "rows of a tile of A and C"),
+	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of B and C"),
+	[TILE_K] = PARAM_TILE("tile_k", "columns of a tile of A, rows of a tile of B"),
+	[BUFFERING] = PARAM_BUFFERING,
+};
+
+/* The parameters, resolved, and what the program is made of. */
+struct gemm {
+	uint64_t m, n, k;
+	uint64_t tile_m, tile_n, tile_k; /* no larger than the dimension */
+	unsigned buffers;
+	enum npu_dtype in, out;
+	uint64_t in_bytes, out_bytes; /* an element */
+
+	struct npu_builder *b;
+	struct npu_dram A, B, C;
+	struct ring ab; /* a, and the semaphores of a and b together */
+	uint32_t b_at[RING_SLOTS];
+	struct ring acc;
+	struct ring c; /* unused for int8 */
+};
+
+/* One product: a tile of C and a tile of k. */
+struct step {
+	uint64_t i, j, l; /* first row, column and element of k */
+	uint32_t m, n, k;
+	bool first, last; /* of k */
+	struct slot ab, acc, c;
+	uint32_t b_at;
+};
+
+static struct gemm gemm_of(const struct npu_args *args)
+{
+	const int64_t *v = args->value;
+	struct gemm g = { .m = (uint64_t)v[M], .n = (uint64_t)v[N], .k = (uint64_t)v[K] };
+	g.buffers = (unsigned)v[BUFFERING] + 1;
+	g.tile_m = least((uint64_t)v[TILE_M], g.m);
+	g.tile_n = least((uint64_t)v[TILE_N], g.n);
+	g.tile_k = least((uint64_t)v[TILE_K], g.k);
+	g.in = dtype_of(v[DTYPE]);
+	g.out = g.in == NPU_INT8 ? NPU_INT32 : g.in;
+	g.in_bytes = npu_dtype_bytes(g.in, 1);
+	g.out_bytes = npu_dtype_bytes(g.out, 1);
+	return g;
+}
+
+static bool place(struct gemm *g)
+{
+	uint64_t a = g->tile_m * g->tile_k * g->in_bytes, b = g->tile_k * g->tile_n * g->in_bytes;
+	uint64_t acc = g->tile_m * g->tile_n * 4, c = g->tile_m * g->tile_n * g->out_bytes;
+	unsigned n = g->buffers, results = result_slots(n);
+	/* The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
+	const struct npu_request requests[] = {
+		{ .name = "a", .bytes = a, .count = n, .group = 0, .local = g->ab.at },
+		{ .name = "b", .bytes = b, .count = n, .group = 2, .local = g->b_at },
+		{ .name = "acc", .accum = true, .bytes = acc, .count = results, .group = -1, .local = g->acc.at },
+		{ .name = "c", .bytes = c, .count = results, .group = 2, .local = g->c.at },
+	};
+	return npu_place(g->b, requests, g->in == NPU_INT8 ? 3 : 4);
+}
+
+static bool try_place(struct npu_builder *b, const struct npu_args *args)
+{
+	struct gemm g = gemm_of(args);
+	g.b = b;
+	return place(&g);
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	const struct tile_dim dims[] = {
+		{ "tile_m", (uint64_t)args->value[M] },
+		{ "tile_n", (uint64_t)args->value[N] },
+		{ "tile_k", (uint64_t)args->value[K] },
+	};
+	if (!npu_args_check(&npu_gemm, args, err))
+		return false;
+	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, err);
+}
+
+/* Loads end in queue order: when b is there, so is a. */
+static void load(const struct gemm *g, const struct step *s)
+{
+	struct npu_dma a = {
+		.local = s->ab.at,
+		.dram = g->A.addr + (s->i * g->k + s->l) * g->in_bytes,
+		.rows = s->m,
+		.cols = s->k,
+		.dram_stride = (uint32_t)(g->k * g->in_bytes),
+		.dtype = g->in,
+	};
+	struct npu_dma b = {
+		.local = s->b_at,
+		.dram = g->B.addr + (s->l * g->n + s->j) * g->in_bytes,
+		.rows = s->k,
+		.cols = s->n,
+		.dram_stride = (uint32_t)(g->n * g->in_bytes),
+		.dtype = g->in,
+	};
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = a },
+		 &(struct npu_order){ .wait = { s->ab.free } });
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = b },
+		 &(struct npu_order){ .post = { s->ab.full } });
+}
+
+static void multiply(const struct gemm *g, const struct step *s)
+{
+	struct npu_matmul product = {
+		.dst = s->acc.at,
+		.a = s->ab.at,
+		.b = s->b_at,
+		.m = s->m,
+		.n = s->n,
+		.k = s->k,
+		.a_type = g->in,
+		.b_type = g->in,
+		.accumulate = !s->first,
+	};
+	struct npu_order order = {
+		.wait = { s->ab.full, s->first ? s->acc.free : NPU_NO_SEMAPHORE },
+		.post = { s->ab.free, s->last ? s->acc.full : NPU_NO_SEMAPHORE },
+	};
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
+}
+
+static void convert(const struct gemm *g, const struct step *s)
+{
+	struct npu_un copy = {
+		.dst = s->c.at,
+		.a = s->acc.at,
+		.scale = 1,
+		.rows = s->m,
+		.cols = s->n,
+		.dst_type = g->out,
+		.a_type = NPU_FP32,
+	};
+	struct npu_order order = { .wait = { s->acc.full, s->c.free }, .post = { s->acc.free, s->c.full } };
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy }, &order);
+}
+
+static void store(const struct gemm *g, const struct step *s)
+{
+	struct slot from = g->in == NPU_INT8 ? s->acc : s->c;
+	struct npu_dma c = {
+		.local = from.at,
+		.dram = g->C.addr + (s->i * g->n + s->j) * g->out_bytes,
+		.rows = s->m,
+		.cols = s->n,
+		.dram_stride = (uint32_t)(g->n * g->out_bytes),
+		.dtype = g->out,
+	};
+	struct npu_order order = { .wait = { from.full }, .post = { from.free } };
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	struct gemm g = gemm_of(args);
+	uint64_t step = 0, tile = 0;
+
+	g.b = b;
+	g.A = npu_tensor(b, "A", g.in, NPU_TENSOR_IN, 2, (uint64_t[]){ g.m, g.k });
+	g.B = npu_tensor(b, "B", g.in, NPU_TENSOR_IN, 2, (uint64_t[]){ g.k, g.n });
+	g.C = npu_tensor(b, "C", g.out, NPU_TENSOR_OUT, 2, (uint64_t[]){ g.m, g.n });
+	if (!place(&g))
+		return false;
+	ring_init(b, &g.ab, "ab", g.buffers);
+	ring_init(b, &g.acc, "acc", result_slots(g.buffers));
+	if (g.in != NPU_INT8)
+		ring_init(b, &g.c, "c", result_slots(g.buffers));
+
+	for (uint64_t i = 0; i < g.m && !npu_builder_failed(b); i += g.tile_m)
+		for (uint64_t j = 0; j < g.n && !npu_builder_failed(b); j += g.tile_n, tile++) {
+			struct step s = { .i = i, .j = j, .acc = ring_at(&g.acc, tile) };
+			s.m = (uint32_t)least(g.tile_m, g.m - i);
+			s.n = (uint32_t)least(g.tile_n, g.n - j);
+			npu_region(b, "tile %u,%u", (unsigned)(i / g.tile_m), (unsigned)(j / g.tile_n));
+			for (s.l = 0; s.l < g.k; s.l += g.tile_k, step++) {
+				s.k = (uint32_t)least(g.tile_k, g.k - s.l);
+				s.first = s.l == 0;
+				s.last = s.l + s.k == g.k;
+				s.ab = ring_at(&g.ab, step);
+				s.b_at = g.b_at[step % g.buffers];
+				load(&g, &s);
+				multiply(&g, &s);
+			}
+			if (g.in != NPU_INT8) {
+				s.c = ring_at(&g.c, tile);
+				convert(&g, &s);
+			}
+			store(&g, &s);
+			npu_region_end(b);
+		}
+	return !npu_builder_failed(b);
+}
+
+/* A passes once for each column of tiles of C, B once for each row of them. */
+static struct npu_expect expect(const struct npu_args *args)
+{
+	struct gemm g = gemm_of(args);
+	uint64_t macs = g.m * g.n * g.k;
+	return (struct npu_expect){
+		.macs = macs,
+		.useful_macs = macs,
+		.dram_read_bytes =
+		    g.in_bytes * (tiles_of(g.n, g.tile_n) * g.m * g.k + tiles_of(g.m, g.tile_m) * g.k * g.n),
+		.dram_write_bytes = g.out_bytes * g.m * g.n,
+	};
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	struct gemm g = gemm_of(args);
+	const double *A = npu_reference_read(io, "A", g.m * g.k), *B = npu_reference_read(io, "B", g.k * g.n);
+	double *C = npu_reference_write(io, "C", g.m * g.n);
+	if (!A || !B || !C)
+		return false;
+	npu_reference_matmul(g.m, g.n, g.k, A, B, false, C);
+	return true;
+}
+
+const struct npu_kernel npu_gemm = {
+	.name = "gemm",
+	.summary = "C = A B, tiles streamed through a ping-pong pair",
+	PARAMS_OF(params),
+	.resolve = resolve,
+	.emit = emit,
+	.expect = expect,
+	.reference = reference,
+};
