@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention in three phases with the scores spilled to DRAM: what flash_attention avoids.
+ *
+ *   qk_tiled       S = Q K^T                     all heads
+ *   mask_softmax   P = softmax(mask(scale S))    all heads
+ *   pv_tiled       O = P V                       all heads
+ *
+ * A phase begins when the last store of the one before it has ended; each has the whole SRAM for itself. Hidden tiles
+ * are computed too; only useful_macs leaves them out. */
+#include "kernels/attn.h"
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+static const struct npu_param params[] = {
+	PARAM_SEQ,   PARAM_SEQ_Q,  PARAM_HEADS, PARAM_KV_HEADS, PARAM_HEAD_DIM, PARAM_MASK,      PARAM_WINDOW,
+	PARAM_VALID, PARAM_FLOATS, PARAM_FUSED, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_TILE_ROWS, PARAM_BUFFERING,
+};
+
+static bool try_place(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	return qk_fits(b, &a) && softmax_fits(b, &a) && pv_fits(b, &a);
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	return attn_resolve(&npu_attention, capacity, args, try_place, err);
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	struct attn_tensors t = { .Q = attn_q(b, &a), .K = attn_kv(b, &a, "K"), .V = attn_kv(b, &a, "V") };
+	t.S = attn_scores(b, &a, "S", NPU_FP32, NPU_TENSOR_TEMP);
+	t.P = attn_scores(b, &a, "P", a.type, NPU_TENSOR_TEMP);
+	t.O = attn_o(b, &a);
+	struct npu_semaphore s_done = npu_semaphore(b, "s_done", 0), p_done = npu_semaphore(b, "p_done", 0);
+
+	npu_region(b, "qk");
+	qk_phase(b, &a, &t, (struct attn_phase){ .done = s_done });
+	npu_region_end(b);
+	npu_region(b, "softmax");
+	softmax_phase(b, &a, &t, (struct attn_phase){ .after = s_done, .done = p_done });
+	npu_region_end(b);
+	npu_region(b, "pv");
+	pv_phase(b, &a, &t, (struct attn_phase){ .after = p_done });
+	npu_region_end(b);
+	return !npu_builder_failed(b);
+}
+
+static struct npu_expect expect(const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	struct npu_expect qk = qk_expect(&a), softmax = softmax_expect(&a), pv = pv_expect(&a);
+	return (struct npu_expect){
+		.macs = qk.macs + pv.macs,
+		.useful_macs = qk.useful_macs + pv.useful_macs,
+		.dram_read_bytes = qk.dram_read_bytes + softmax.dram_read_bytes + pv.dram_read_bytes,
+		.dram_write_bytes = qk.dram_write_bytes + softmax.dram_write_bytes + pv.dram_write_bytes,
+	};
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	return attn_reference(&a, io);
+}
+
+const struct npu_kernel npu_attention = {
+	.name = "attention",
+	.summary = "attention in three phases, scores spilled to DRAM",
+	PARAMS_OF(params),
+	.resolve = resolve,
+	.emit = emit,
+	.expect = expect,
+	.reference = reference,
+};

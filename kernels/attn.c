@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shape of attention kernels: from parameters, checked, with tiles chosen. */
+#include "kernels/attn.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+enum { DEFAULT_WINDOW = 256 };
+
+struct attn attn_of(const struct npu_kernel *k, const struct npu_args *args)
+{
+	struct attn a = {
+		.seq = (uint64_t)npu_arg(k, args, "seq", 1),
+		.seq_q = (uint64_t)npu_arg(k, args, "seq_q", 1),
+		.heads = (uint64_t)npu_arg(k, args, "heads", 1),
+		.dim = (uint64_t)npu_arg(k, args, "head_dim", 1),
+		.buffers = (unsigned)npu_arg(k, args, "buffering", 1) + 1,
+		.fused = npu_arg(k, args, "fused", 1) != 0,
+		.type = dtype_of(npu_arg(k, args, "dtype", 0)),
+	};
+	a.kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", (int64_t)a.heads);
+	a.tile_q = least((uint64_t)npu_arg(k, args, "tile_q", 1), a.seq_q);
+	a.tile_kv = least((uint64_t)npu_arg(k, args, "tile_kv", 1), a.seq);
+	a.tile_rows = least((uint64_t)npu_arg(k, args, "tile_rows", 1), a.seq_q);
+	a.bytes = npu_dtype_bytes(a.type, 1);
+	a.scale = 1 / sqrt((double)a.dim);
+	a.mask = (struct npu_mask){
+		.kind = (enum npu_mask_kind)npu_arg(k, args, "mask", NPU_MASK_NONE),
+		.seq = a.seq,
+		.seq_q = a.seq_q,
+		.window = (uint64_t)npu_arg(k, args, "window", DEFAULT_WINDOW),
+		.valid = (uint64_t)npu_arg(k, args, "valid", (int64_t)a.seq),
+	};
+	return a;
+}
+
+static void derive(const struct npu_kernel *k, struct npu_args *args, const char *name, int64_t value)
+{
+	int i = npu_param_index(k, name);
+	if (i >= 0 && !args->named[i])
+		args->value[i] = value;
+}
+
+bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+		  tile_trial *trial, struct npu_error *err)
+{
+	if (!npu_args_check(k, args, err))
+		return false;
+	int64_t seq = npu_arg(k, args, "seq", 1);
+	derive(k, args, "seq_q", seq);
+	derive(k, args, "kv_heads", npu_arg(k, args, "heads", 1));
+	derive(k, args, "window", DEFAULT_WINDOW);
+	derive(k, args, "valid", seq);
+
+	struct attn a = attn_of(k, args);
+	bool positions = a.mask.kind == NPU_MASK_CAUSAL || a.mask.kind == NPU_MASK_WINDOW;
+	if (a.heads % a.kv_heads)
+		return npu_fail(err, NPU_ERR_VALUE, "kv_heads=%" PRIu64 ": must divide heads=%" PRIu64, a.kv_heads,
+				a.heads);
+	if (positions && a.seq_q > a.seq)
+		return npu_fail(err, NPU_ERR_VALUE,
+				"seq_q=%" PRIu64 ": must be at most seq=%" PRIu64
+				" with mask=%s, queries are its last positions",
+				a.seq_q, a.seq, param_masks[a.mask.kind]);
+	if (a.mask.kind == NPU_MASK_PADDING && a.mask.valid > a.seq)
+		return npu_fail(err, NPU_ERR_VALUE, "valid=%" PRIu64 ": must be at most seq=%" PRIu64, a.mask.valid,
+				a.seq);
+
+	const struct tile_dim all[] = { { "tile_q", a.seq_q }, { "tile_kv", a.seq }, { "tile_rows", a.seq_q } };
+	struct tile_dim dims[3];
+	unsigned ndims = 0;
+	for (unsigned i = 0; i < 3; i++)
+		if (npu_param_index(k, all[i].param) >= 0)
+			dims[ndims++] = all[i];
+	return tiles_resolve(k, capacity, args, dims, ndims, trial, err);
+}
+
+struct npu_dram attn_q(struct npu_builder *b, const struct attn *a)
+{
+	return npu_tensor(b, "Q", a->type, NPU_TENSOR_IN, 3, (uint64_t[]){ a->heads, a->seq_q, a->dim });
+}
+
+struct npu_dram attn_kv(struct npu_builder *b, const struct attn *a, const char *name)
+{
+	return npu_tensor(b, name, a->type, NPU_TENSOR_IN, 3, (uint64_t[]){ a->kv_heads, a->seq, a->dim });
+}
+
+struct npu_dram attn_scores(struct npu_builder *b, const struct attn *a, const char *name, enum npu_dtype type,
+			    enum npu_tensor_dir dir)
+{
+	return npu_tensor(b, name, type, dir, 3, (uint64_t[]){ a->heads, a->seq_q, a->seq });
+}
+
+struct npu_dram attn_o(struct npu_builder *b, const struct attn *a)
+{
+	return npu_tensor(b, "O", a->type, NPU_TENSOR_OUT, 3, (uint64_t[]){ a->heads, a->seq_q, a->dim });
+}
+
+/* Whole rows of a matrix of `dim` columns. */
+static struct npu_dma rows_of(const struct attn *a, struct npu_dram t, uint32_t local, uint64_t row, uint32_t rows)
+{
+	return (struct npu_dma){
+		.local = local,
+		.dram = t.addr + row * a->dim * a->bytes,
+		.rows = rows,
+		.cols = (uint32_t)a->dim,
+		.dtype = a->type,
+	};
+}
+
+struct npu_dma attn_q_rows(const struct attn *a, struct npu_dram t, uint32_t local, uint64_t head, uint64_t row,
+			   uint32_t rows)
+{
+	return rows_of(a, t, local, head * a->seq_q + row, rows);
+}
+
+struct npu_dma attn_kv_rows(const struct attn *a, struct npu_dram t, uint32_t local, uint64_t head, uint64_t row,
+			    uint32_t rows)
+{
+	return rows_of(a, t, local, attn_kv_head(a, head) * a->seq + row, rows);
+}
+
+struct npu_dma attn_block(const struct attn *a, struct npu_dram t, enum npu_dtype type, uint32_t local, uint64_t head,
+			  uint64_t row, uint32_t rows, uint64_t key, uint32_t keys)
+{
+	uint64_t bytes = npu_dtype_bytes(type, 1);
+	return (struct npu_dma){
+		.local = local,
+		.dram = t.addr + ((head * a->seq_q + row) * a->seq + key) * bytes,
+		.rows = rows,
+		.cols = keys,
+		.dram_stride = (uint32_t)(a->seq * bytes),
+		.dtype = type,
+	};
+}
+
+uint64_t attn_masked_macs(const struct attn *a, uint64_t row, uint32_t rows, uint64_t key, uint32_t keys)
+{
+	return npu_mask_hidden(&a->mask, row, rows, key, keys) * a->dim;
+}
+
+bool attn_reference(const struct attn *a, struct npu_reference_io *io)
+{
+	const double *Q = npu_reference_read(io, "Q", a->heads * a->seq_q * a->dim);
+	const double *K = npu_reference_read(io, "K", a->kv_heads * a->seq * a->dim);
+	const double *V = npu_reference_read(io, "V", a->kv_heads * a->seq * a->dim);
+	double *O = npu_reference_write(io, "O", a->heads * a->seq_q * a->dim);
+	double *scores = Q && K && V && O ? malloc(a->seq_q * a->seq * sizeof *scores) : NULL;
+	if (!scores)
+		return false;
+	for (uint64_t h = 0; h < a->heads; h++) {
+		uint64_t q = h * a->seq_q * a->dim, kv = attn_kv_head(a, h) * a->seq * a->dim;
+		npu_reference_matmul(a->seq_q, a->seq, a->dim, Q + q, K + kv, true, scores);
+		npu_reference_softmax(a->seq_q, &a->mask, a->scale, scores, scores);
+		npu_reference_matmul(a->seq_q, a->dim, a->seq, scores, V + kv, false, O + q);
+	}
+	free(scores);
+	return true;
+}

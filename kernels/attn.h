@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the attention kernels share: their shape, the tensors they pass to one another, the phases of `attention`.
+ *
+ *   Q[heads, seq_q, dim]   K, V[kv_heads, seq, dim]   S[heads, seq_q, seq] fp32   P like S   O like Q
+ *
+ * Query head h uses kv head h / (heads / kv_heads). */
+#ifndef NPU_KERNELS_ATTN_H
+#define NPU_KERNELS_ATTN_H
+
+#include "kernels/kernel.h"
+#include "kernels/mask.h"
+#include "kernels/reference.h"
+#include "kernels/tiles.h"
+
+struct attn {
+	uint64_t heads, kv_heads, seq_q, seq, dim;
+	uint64_t tile_q, tile_kv; /* no larger than seq_q, seq */
+	uint64_t tile_rows;       /* of softmax over whole rows */
+	unsigned buffers;
+	bool fused;
+	enum npu_dtype type; /* of Q, K, V, P, O */
+	uint64_t bytes;      /* an element of that */
+	struct npu_mask mask;
+	double scale; /* 1 / sqrt(dim) */
+};
+
+/* Where the tensors lie; those that a kernel does not use are zero. */
+struct attn_tensors {
+	struct npu_dram Q, K, V, S, P, O;
+};
+
+static inline uint64_t attn_kv_head(const struct attn *a, uint64_t head)
+{
+	return head / (a->heads / a->kv_heads);
+}
+
+/* The arguments of a kernel as a shape; parameters that the kernel does not have are neutral. */
+struct attn attn_of(const struct npu_kernel *, const struct npu_args *);
+/* Fills in seq_q, kv_heads, window, valid; checks what belongs together; chooses tiles. */
+bool attn_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, tile_trial *,
+		  struct npu_error *);
+
+struct npu_dram attn_q(struct npu_builder *, const struct attn *);
+struct npu_dram attn_kv(struct npu_builder *, const struct attn *, const char *name);
+struct npu_dram attn_scores(struct npu_builder *, const struct attn *, const char *name, enum npu_dtype,
+			    enum npu_tensor_dir);
+struct npu_dram attn_o(struct npu_builder *, const struct attn *);
+
+/* Rows of one head as a DMA: of Q or O (row counts query positions), of K or V (of the kv head that the query head
+ * uses). */
+struct npu_dma attn_q_rows(const struct attn *, struct npu_dram, uint32_t local, uint64_t head, uint64_t row,
+			   uint32_t rows);
+struct npu_dma attn_kv_rows(const struct attn *, struct npu_dram, uint32_t local, uint64_t head, uint64_t row,
+			    uint32_t rows);
+/* A block of S or P: rows x keys from (row, key) on. */
+struct npu_dma attn_block(const struct attn *, struct npu_dram, enum npu_dtype, uint32_t local, uint64_t head,
+			  uint64_t row, uint32_t rows, uint64_t key, uint32_t keys);
+/* MACs of a product with such a block that only meet hidden positions. */
+uint64_t attn_masked_macs(const struct attn *, uint64_t row, uint32_t rows, uint64_t key, uint32_t keys);
+
+/* A phase places its buffers, runs over all heads and gives the buffers back. Its first load waits for `after` and its
+ * last store posts `done`, if these are semaphores: then all that comes later, from loads on, is ordered after the
+ * phase. */
+struct attn_phase {
+	struct npu_semaphore after;
+	struct npu_semaphore done;
+};
+bool qk_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
+bool softmax_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
+bool pv_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
+/* Places the buffers of a phase on trial and gives them back. */
+bool qk_fits(struct npu_builder *, const struct attn *);
+bool softmax_fits(struct npu_builder *, const struct attn *);
+bool pv_fits(struct npu_builder *, const struct attn *);
+
+struct npu_expect qk_expect(const struct attn *);
+struct npu_expect softmax_expect(const struct attn *);
+struct npu_expect pv_expect(const struct attn *);
+/* O = softmax(mask(scale Q K^T)) V from the named tensors. */
+bool attn_reference(const struct attn *, struct npu_reference_io *);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* O = softmax(mask(scale Q K^T)) V with online softmax: scores never leave the chip.
+ *
+ *   for h in heads
+ *     for i in tiles of seq_q                          one row of tiles
+ *       load      q = Q[h, i]
+ *       for j in tiles of seq that the mask shows
+ *         load    k = K[h, j], v = V[h, j]
+ *         matmul  s = q k^T
+ *         softmax p = exp(scale s - max), state = max, sum, rescale
+ *         vmul    acc *= rescale                       but for the first j
+ *         matmul  acc (+)= p v
+ *       vdiv      o = acc / sum
+ *       store     O[h, i] = o
+ *
+ * The tiles of all rows form one sequence t = 0, 1, ..., software-pipelined by one: the array multiplies s of tile t +
+ * 1 before it needs p of tile t, so it does not stand still during softmax. Queues therefore hold
+ *
+ *   load     q k(0)       k(1) v(0)    k(2) v(1) ...
+ *   matrix   s(0)         s(1) pv(0)   s(2) pv(1) ...
+ *   vector                softmax(0)   softmax(1) rescale(1) ...      a row's vdiv takes the place of a rescale
+ *
+ * `buffering` is of what the DMA moves: q, k, v and o. s and p are always pairs; acc is one buffer, so the first
+ * product of a row waits for the vdiv of the row before. */
+#include "kernels/attn.h"
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+static const struct npu_param params[] = {
+	PARAM_SEQ,    PARAM_SEQ_Q, PARAM_HEADS,  PARAM_KV_HEADS, PARAM_HEAD_DIM, PARAM_MASK,
+	PARAM_WINDOW, PARAM_VALID, PARAM_FLOATS, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_BUFFERING,
+};
+
+/* max, sum and rescale factor of each row, state_stride apart. */
+enum { STATE_SUM = 1, STATE_RESCALE = 2, STATE_VECTORS = 3 };
+
+struct flash {
+	struct npu_builder *b;
+	struct attn a;
+	struct attn_tensors t;
+	struct ring k, v, o;
+	uint32_t q[RING_SLOTS];
+	uint32_t s[2], p[2]; /* of tiles in turn */
+	uint32_t state[2];   /* of rows in turn: the next row starts before this one's vdiv */
+	uint32_t state_stride;
+	uint32_t acc;
+	struct npu_semaphore s_full;  /* matrix to vector: s is there */
+	struct npu_semaphore p_full;  /* vector to matrix: p is there, s is read, acc is rescaled or given back */
+	struct npu_semaphore pv_done; /* matrix to vector: acc is complete up to this tile, p is read */
+};
+
+/* One tile of the sequence. */
+struct tile {
+	uint64_t head, i, j; /* positions */
+	uint32_t rows, keys;
+	uint64_t row, number; /* rows of tiles and tiles before this one */
+	bool first, last;     /* of its row */
+};
+
+static bool place(struct flash *f)
+{
+	const struct attn *a = &f->a;
+	uint64_t rows = a->tile_q * a->dim * a->bytes, keys = a->tile_kv * a->dim * a->bytes;
+	uint64_t tile = a->tile_q * a->tile_kv, acc = a->tile_q * a->dim * 4;
+	uint64_t state = STATE_VECTORS * a->tile_q * 4;
+	unsigned n = a->buffers, results = result_slots(n);
+	f->state_stride = (uint32_t)a->tile_q * 4;
+	/* Halves of a pair lie in neighbouring groups, the two operands of a product two groups apart. */
+	const struct npu_request requests[] = {
+		{ .name = "q", .bytes = rows, .count = n, .group = 0, .local = f->q },
+		{ .name = "k", .bytes = keys, .count = n, .group = 2, .local = f->k.at },
+		{ .name = "v", .bytes = keys, .count = n, .group = 0, .local = f->v.at },
+		{ .name = "p", .bytes = tile * a->bytes, .count = 2, .group = 2, .local = f->p },
+		{ .name = "o", .bytes = rows, .count = results, .group = 0, .local = f->o.at },
+		{ .name = "state", .bytes = state, .count = 2, .group = 2, .local = f->state },
+		{ .name = "s", .accum = true, .bytes = tile * 4, .count = 2, .group = -1, .local = f->s },
+		{ .name = "acc", .accum = true, .bytes = acc, .count = 1, .group = -1, .local = &f->acc },
+	};
+	return npu_place(f->b, requests, sizeof requests / sizeof requests[0]);
+}
+
+/* Keys that the rows of a tile see, [first, end), as whole tiles. */
+static uint64_t first_key(const struct attn *a, uint64_t i)
+{
+	return npu_mask_first(&a->mask, i) / a->tile_kv * a->tile_kv;
+}
+
+static uint64_t end_key(const struct attn *a, uint64_t i)
+{
+	uint64_t last_row = least(i + a->tile_q, a->seq_q) - 1;
+	return least(tiles_of(npu_mask_end(&a->mask, last_row), a->tile_kv) * a->tile_kv, a->seq);
+}
+
+static struct tile tile_at(const struct attn *a, uint64_t head, uint64_t i, uint64_t j, uint64_t row, uint64_t number)
+{
+	uint64_t end = end_key(a, i), keys = least(a->tile_kv, end - j);
+	struct tile t = { .head = head, .i = i, .j = j, .row = row, .number = number };
+	t.rows = (uint32_t)least(a->tile_q, a->seq_q - i);
+	t.keys = (uint32_t)keys;
+	t.first = j == first_key(a, i);
+	t.last = j + keys == end;
+	return t;
+}
+
+/* The tile after `t`; false when there is none. */
+static bool advance(const struct attn *a, struct tile *t)
+{
+	uint64_t head = t->head, i = t->i;
+	if (!t->last) {
+		*t = tile_at(a, head, i, t->j + t->keys, t->row, t->number + 1);
+		return true;
+	}
+	i += t->rows;
+	if (i == a->seq_q) {
+		i = 0;
+		head++;
+	}
+	if (head == a->heads)
+		return false;
+	*t = tile_at(a, head, i, first_key(a, i), t->row + 1, t->number + 1);
+	return true;
+}
+
+/* k, and before the first one of a row q. When that slot of k is free, so is this one of q, for the product that freed
+ * it comes after the row that used q; and loads end in queue order: when k is there, so is q. */
+static void load_k(const struct flash *f, const struct tile *t)
+{
+	struct slot slot = ring_at(&f->k, t->number);
+	struct npu_dma q = attn_q_rows(&f->a, f->t.Q, f->q[t->row % f->a.buffers], t->head, t->i, t->rows);
+	struct npu_dma k = attn_kv_rows(&f->a, f->t.K, slot.at, t->head, t->j, t->keys);
+	if (t->first)
+		npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
+			 &(struct npu_order){ .wait = { slot.free } });
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
+		 &(struct npu_order){ .wait = { t->first ? NPU_NO_SEMAPHORE : slot.free }, .post = { slot.full } });
+}
+
+static void load_v(const struct flash *f, const struct tile *t)
+{
+	struct slot slot = ring_at(&f->v, t->number);
+	struct npu_dma v = attn_kv_rows(&f->a, f->t.V, slot.at, t->head, t->j, t->keys);
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = v },
+		 &(struct npu_order){ .wait = { slot.free }, .post = { slot.full } });
+}
+
+/* s was read two tiles ago: the product with p of that tile, before this one in the queue, has waited for it. */
+static void multiply_qk(const struct flash *f, const struct tile *t)
+{
+	const struct attn *a = &f->a;
+	struct slot k = ring_at(&f->k, t->number);
+	struct npu_matmul product = {
+		.dst = f->s[t->number % 2],
+		.a = f->q[t->row % a->buffers],
+		.b = k.at,
+		.m = t->rows,
+		.n = t->keys,
+		.k = (uint32_t)a->dim,
+		.a_type = a->type,
+		.b_type = a->type,
+		.transpose_b = 1,
+		.masked = attn_masked_macs(a, t->i, t->rows, t->j, t->keys),
+	};
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
+		 &(struct npu_order){ .wait = { k.full }, .post = { k.free, f->s_full } });
+}
+
+/* p was read two tiles ago: the rescale, or the vdiv, after the softmax before this one has waited for that. */
+static void softmax(const struct flash *f, const struct tile *t)
+{
+	const struct attn *a = &f->a;
+	struct npu_softmax online = {
+		.dst = f->p[t->number % 2],
+		.a = f->s[t->number % 2],
+		.state = f->state[t->row % 2],
+		.scale = (float)a->scale,
+		.rows = t->rows,
+		.cols = t->keys,
+		.state_stride = f->state_stride,
+		.first = t->first,
+		.dst_type = a->type,
+		.a_type = NPU_FP32,
+	};
+	/* Nothing stands between the very first softmax and its product. */
+	struct npu_semaphore ready = t->number == 0 ? f->p_full : NPU_NO_SEMAPHORE;
+	npu_mask_set(&a->mask, t->i, t->rows, t->j, t->keys, &online);
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX_ONLINE, .softmax = online },
+		 &(struct npu_order){ .wait = { f->s_full }, .post = { ready } });
+}
+
+static void rescale(const struct flash *f, const struct tile *t)
+{
+	struct npu_ew multiply = {
+		.dst = f->acc,
+		.a = f->acc,
+		.b = f->state[t->row % 2] + STATE_RESCALE * f->state_stride,
+		.rows = t->rows,
+		.cols = (uint32_t)f->a.dim,
+		.b_bcast = NPU_BCAST_COL,
+	};
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = multiply },
+		 &(struct npu_order){ .wait = { f->pv_done }, .post = { f->p_full } });
+}
+
+static void multiply_pv(const struct flash *f, const struct tile *t)
+{
+	const struct attn *a = &f->a;
+	struct slot v = ring_at(&f->v, t->number);
+	struct npu_matmul product = {
+		.dst = f->acc,
+		.a = f->p[t->number % 2],
+		.b = v.at,
+		.m = t->rows,
+		.n = (uint32_t)a->dim,
+		.k = t->keys,
+		.a_type = a->type,
+		.b_type = a->type,
+		.accumulate = !t->first,
+		.masked = attn_masked_macs(a, t->i, t->rows, t->j, t->keys),
+	};
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
+		 &(struct npu_order){ .wait = { f->p_full, v.full }, .post = { v.free, f->pv_done } });
+}
+
+/* The row that `t` closes: divided, converted, stored. acc is free then for the row that follows. */
+static void finish_row(const struct flash *f, const struct tile *t, bool follows)
+{
+	struct slot o = ring_at(&f->o, t->row);
+	struct npu_ew divide = {
+		.dst = o.at,
+		.a = f->acc,
+		.b = f->state[t->row % 2] + STATE_SUM * f->state_stride,
+		.rows = t->rows,
+		.cols = (uint32_t)f->a.dim,
+		.dst_type = f->a.type,
+		.b_bcast = NPU_BCAST_COL,
+		.guard = 1,
+	};
+	struct npu_dma store = attn_q_rows(&f->a, f->t.O, o.at, t->head, t->i, t->rows);
+	struct npu_semaphore ready = follows ? f->p_full : NPU_NO_SEMAPHORE;
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VDIV, .ew = divide },
+		 &(struct npu_order){ .wait = { o.free, f->pv_done }, .post = { o.full, ready } });
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = store },
+		 &(struct npu_order){ .wait = { o.full }, .post = { o.free } });
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	struct flash f = { .b = b, .a = attn_of(&npu_flash_attention, args) };
+	f.t = (struct attn_tensors){ .Q = attn_q(b, &f.a), .K = attn_kv(b, &f.a, "K"), .V = attn_kv(b, &f.a, "V") };
+	f.t.O = attn_o(b, &f.a);
+	if (!place(&f))
+		return false;
+	ring_init(b, &f.k, "k", f.a.buffers);
+	ring_init(b, &f.v, "v", f.a.buffers);
+	ring_init(b, &f.o, "o", result_slots(f.a.buffers));
+	f.s_full = npu_semaphore(b, "s_full", 0);
+	f.p_full = npu_semaphore(b, "p_full", 0);
+	f.pv_done = npu_semaphore(b, "pv_done", 0);
+
+	struct tile now = tile_at(&f.a, 0, 0, first_key(&f.a, 0), 0, 0), before = now, next = now;
+	bool more = true;
+	load_k(&f, &now);
+	multiply_qk(&f, &now);
+	while (more && !npu_builder_failed(b)) {
+		more = advance(&f.a, &next);
+		if (now.first)
+			npu_region(b, "head %u, q tile %u", (unsigned)now.head, (unsigned)(now.i / f.a.tile_q));
+		if (more)
+			load_k(&f, &next);
+		load_v(&f, &now);
+		softmax(&f, &now);
+		if (more)
+			multiply_qk(&f, &next);
+		if (!now.first)
+			rescale(&f, &now);
+		else if (now.number > 0)
+			finish_row(&f, &before, true);
+		multiply_pv(&f, &now);
+		if (!more)
+			finish_row(&f, &now, false);
+		if (now.last)
+			npu_region_end(b);
+		before = now;
+		now = next;
+	}
+	return !npu_builder_failed(b);
+}
+
+/* Q once; of K and V what each row of tiles sees, in whole tiles. */
+static struct npu_expect expect(const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_flash_attention, args);
+	uint64_t positions = 0, keys = 0;
+	for (uint64_t i = 0; i < a.seq_q; i += a.tile_q) {
+		uint64_t seen = end_key(&a, i) - first_key(&a, i);
+		positions += least(a.tile_q, a.seq_q - i) * seen;
+		keys += seen;
+	}
+	return (struct npu_expect){
+		.macs = 2 * a.heads * positions * a.dim,
+		.useful_macs = 2 * a.heads * npu_mask_seen(&a.mask) * a.dim,
+		.dram_read_bytes = a.heads * (a.seq_q + 2 * keys) * a.dim * a.bytes,
+		.dram_write_bytes = a.heads * a.seq_q * a.dim * a.bytes,
+	};
+}
+
+static bool try_place(struct npu_builder *b, const struct npu_args *args)
+{
+	struct flash f = { .b = b, .a = attn_of(&npu_flash_attention, args) };
+	return place(&f);
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	return attn_resolve(&npu_flash_attention, capacity, args, try_place, err);
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	struct attn a = attn_of(&npu_flash_attention, args);
+	return attn_reference(&a, io);
+}
+
+const struct npu_kernel npu_flash_attention = {
+	.name = "flash_attention",
+	.summary = "attention with online softmax, nothing spilled to DRAM",
+	PARAMS_OF(params),
+	.resolve = resolve,
+	.emit = emit,
+	.expect = expect,
+	.reference = reference,
+};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P = softmax(mask(scale S)) of each row, scale = 1 / sqrt(head_dim), from fp32 scores in DRAM.
+ *
+ *   for h in heads
+ *     for i in tiles of seq_q (tile_rows)
+ *       load    scores = S[h, i, :]                 whole rows
+ *       fused=1   vsoftmax  probs = softmax(mask(scale scores))
+ *       fused=0   vmul      scores *= scale
+ *                 vmask     scores = mask(scores)    where the mask cuts
+ *                 vredmax   stat[0] = max of each row
+ *                 vsub      scores -= stat[0]
+ *                 vexp      scores = exp(scores)
+ *                 vredsum   stat[1] = sum of each row
+ *                 vdiv      probs = scores / stat[1]
+ *       store   P[h, i, :] = probs
+ *
+ * scores and probs are ping-pong pairs; stat belongs to the vector engine alone, which runs in order. */
+#include "kernels/attn.h"
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+static const struct npu_param params[] = {
+	PARAM_SEQ,
+	PARAM_SEQ_Q,
+	PARAM_HEADS,
+	PARAM_INT("head_dim", 128, 1, MAX_HEAD_DIM, "element", "elements a head, for the scale 1 / sqrt(head_dim)"),
+	PARAM_MASK,
+	PARAM_WINDOW,
+	PARAM_VALID,
+	PARAM_CHOICE("dtype", 0, param_floats, "element type of P"),
+	PARAM_FUSED,
+	PARAM_TILE_ROWS,
+	PARAM_BUFFERING,
+};
+
+struct rows_softmax {
+	struct npu_builder *b;
+	const struct attn *a;
+	struct ring scores, probs;
+	uint32_t stat[2]; /* max and sum of each row, with fused=0 */
+};
+
+static bool place(struct rows_softmax *p)
+{
+	const struct attn *a = p->a;
+	uint64_t scores = a->tile_rows * a->seq * 4, probs = a->tile_rows * a->seq * a->bytes;
+	unsigned n = a->buffers, results = result_slots(n);
+	const struct npu_request requests[] = {
+		{ .name = "scores", .bytes = scores, .count = n, .group = 0, .local = p->scores.at },
+		{ .name = "probs", .bytes = probs, .count = results, .group = 2, .local = p->probs.at },
+		{ .name = "stat", .bytes = a->tile_rows * 4, .count = 2, .group = -1, .local = p->stat },
+	};
+	p->scores.n = n;
+	p->probs.n = results;
+	return npu_place(p->b, requests, a->fused ? 2 : 3);
+}
+
+static void release(const struct rows_softmax *p)
+{
+	ring_release(p->b, &p->scores);
+	ring_release(p->b, &p->probs);
+	for (int i = 0; i < 2 && !p->a->fused; i++)
+		npu_release(p->b, p->stat[i]);
+}
+
+bool softmax_fits(struct npu_builder *b, const struct attn *a)
+{
+	struct rows_softmax p = { .b = b, .a = a };
+	bool ok = place(&p);
+	if (ok)
+		release(&p);
+	return ok;
+}
+
+/* One instruction for rows i .. i + rows of scores. */
+static void emit_fused(const struct rows_softmax *p, uint64_t i, uint32_t rows, struct slot scores, struct slot probs)
+{
+	const struct attn *a = p->a;
+	struct npu_softmax softmax = {
+		.dst = probs.at,
+		.a = scores.at,
+		.scale = (float)a->scale,
+		.rows = rows,
+		.cols = (uint32_t)a->seq,
+		.dst_type = a->type,
+		.a_type = NPU_FP32,
+	};
+	struct npu_order order = { .wait = { scores.full, probs.free }, .post = { scores.free, probs.full } };
+	npu_mask_set(&a->mask, i, rows, 0, a->seq, &softmax);
+	npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX, .softmax = softmax }, &order);
+}
+
+/* The same as separate instructions, in place; all but the last in fp32. */
+static void emit_unfused(const struct rows_softmax *p, uint64_t i, uint32_t rows, struct slot scores, struct slot probs)
+{
+	const struct attn *a = p->a;
+	struct npu_builder *b = p->b;
+	uint32_t x = scores.at, max = p->stat[0], sum = p->stat[1], cols = (uint32_t)a->seq;
+
+	struct npu_ew scale = {
+		.dst = x, .a = x, .imm = (float)a->scale, .rows = rows, .cols = cols, .b_bcast = NPU_BCAST_IMM
+	};
+	struct npu_softmax mask = { .dst = x, .a = x, .scale = 1, .rows = rows, .cols = cols, .dst_type = NPU_FP32 };
+	struct npu_red largest = { .dst = max, .a = x, .rows = rows, .cols = cols };
+	struct npu_ew subtract = { .dst = x, .a = x, .b = max, .rows = rows, .cols = cols, .b_bcast = NPU_BCAST_COL };
+	struct npu_un exp = { .dst = x, .a = x, .scale = 1, .rows = rows, .cols = cols };
+	struct npu_red total = { .dst = sum, .a = x, .rows = rows, .cols = cols };
+	struct npu_ew divide = {
+		.dst = probs.at, .a = x, .b = sum, .rows = rows, .cols = cols, .b_bcast = NPU_BCAST_COL
+	};
+	divide.dst_type = a->type;
+	divide.guard = 1;
+	npu_mask_set(&a->mask, i, rows, 0, a->seq, &mask);
+
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = scale },
+		 &(struct npu_order){ .wait = { scores.full } });
+	if (mask.causal || mask.window || mask.padded)
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMASK, .softmax = mask }, NULL);
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VREDMAX, .red = largest }, NULL);
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VSUB, .ew = subtract }, NULL);
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VEXP, .un = exp }, NULL);
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VREDSUM, .red = total }, NULL);
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VDIV, .ew = divide },
+		 &(struct npu_order){ .wait = { probs.free }, .post = { scores.free, probs.full } });
+}
+
+bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
+{
+	struct rows_softmax p = { .b = b, .a = a };
+	uint64_t tile = 0, tiles = a->heads * tiles_of(a->seq_q, a->tile_rows);
+	uint32_t seq = (uint32_t)a->seq;
+
+	if (!place(&p))
+		return false;
+	ring_init(b, &p.scores, "scores", p.scores.n);
+	ring_init(b, &p.probs, "probs", p.probs.n);
+	if (phase.after.count)
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
+			 &(struct npu_order){ .wait = { phase.after } });
+
+	for (uint64_t h = 0; h < a->heads; h++)
+		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_rows, tile++) {
+			uint32_t rows = (uint32_t)least(a->tile_rows, a->seq_q - i);
+			struct slot scores = ring_at(&p.scores, tile), probs = ring_at(&p.probs, tile);
+			struct npu_dma load = attn_block(a, t->S, NPU_FP32, scores.at, h, i, rows, 0, seq);
+			struct npu_dma store = attn_block(a, t->P, a->type, probs.at, h, i, rows, 0, seq);
+			struct npu_semaphore done = tile + 1 == tiles ? phase.done : NPU_NO_SEMAPHORE;
+
+			npu_region(b, "head %u, rows %u", (unsigned)h, (unsigned)(i / a->tile_rows));
+			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load },
+				 &(struct npu_order){ .wait = { scores.free }, .post = { scores.full } });
+			if (a->fused)
+				emit_fused(&p, i, rows, scores, probs);
+			else
+				emit_unfused(&p, i, rows, scores, probs);
+			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = store },
+				 &(struct npu_order){ .wait = { probs.full }, .post = { probs.free, done } });
+			npu_region_end(b);
+		}
+	release(&p);
+	return !npu_builder_failed(b);
+}
+
+/* Scores come in and probabilities go out once. */
+struct npu_expect softmax_expect(const struct attn *a)
+{
+	uint64_t scores = a->heads * a->seq_q * a->seq;
+	return (struct npu_expect){ .dram_read_bytes = scores * 4, .dram_write_bytes = scores * a->bytes };
+}
+
+static bool try_place(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_mask_softmax, args);
+	return softmax_fits(b, &a);
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	return attn_resolve(&npu_mask_softmax, capacity, args, try_place, err);
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_mask_softmax, args);
+	struct attn_tensors t = { 0 };
+	t.S = attn_scores(b, &a, "S", NPU_FP32, NPU_TENSOR_IN);
+	t.P = attn_scores(b, &a, "P", a.type, NPU_TENSOR_OUT);
+	return softmax_phase(b, &a, &t, (struct attn_phase){ 0 });
+}
+
+static struct npu_expect expect(const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_mask_softmax, args);
+	return softmax_expect(&a);
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	struct attn a = attn_of(&npu_mask_softmax, args);
+	uint64_t head = a.seq_q * a.seq;
+	const double *S = npu_reference_read(io, "S", a.heads * head);
+	double *P = npu_reference_write(io, "P", a.heads * head);
+	if (!S || !P)
+		return false;
+	for (uint64_t h = 0; h < a.heads; h++)
+		npu_reference_softmax(a.seq_q, &a.mask, a.scale, S + h * head, P + h * head);
+	return true;
+}
+
+const struct npu_kernel npu_mask_softmax = {
+	.name = "mask_softmax",
+	.summary = "P = softmax(mask(scale S)) of fp32 scores in DRAM, one fused instruction a tile or seven",
+	PARAMS_OF(params),
+	.resolve = resolve,
+	.emit = emit,
+	.expect = expect,
+	.reference = reference,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* O = P V for each head, P from DRAM.
+ *
+ *   for h in heads
+ *     for i in tiles of seq_q
+ *       for j in tiles of seq
+ *         load    p = P[h, i, j], v = V[h, j]
+ *         matmul  acc (+)= p v
+ *       vcopy   o = acc
+ *       store   O[h, i] = o
+ *
+ * p and v are a ping-pong pair of pairs, acc and o one each. */
+#include "kernels/attn.h"
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+static const struct npu_param params[] = {
+	PARAM_SEQ,    PARAM_SEQ_Q,  PARAM_HEADS,   PARAM_KV_HEADS,  PARAM_HEAD_DIM,
+	PARAM_FLOATS, PARAM_TILE_Q, PARAM_TILE_KV, PARAM_BUFFERING,
+};
+
+struct pv {
+	struct npu_builder *b;
+	const struct attn *a;
+	struct ring pv; /* p, and the semaphores of p and v together */
+	uint32_t v_at[RING_SLOTS];
+	struct ring acc, o;
+};
+
+static bool place(struct pv *p)
+{
+	const struct attn *a = p->a;
+	uint64_t probs = a->tile_q * a->tile_kv * a->bytes, v = a->tile_kv * a->dim * a->bytes;
+	uint64_t acc = a->tile_q * a->dim * 4, o = a->tile_q * a->dim * a->bytes;
+	unsigned n = a->buffers, results = result_slots(n);
+	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
+	const struct npu_request requests[] = {
+		{ .name = "p", .bytes = probs, .count = n, .group = 0, .local = p->pv.at },
+		{ .name = "v", .bytes = v, .count = n, .group = 2, .local = p->v_at },
+		{ .name = "acc", .accum = true, .bytes = acc, .count = results, .group = -1, .local = p->acc.at },
+		{ .name = "o", .bytes = o, .count = results, .group = 2, .local = p->o.at },
+	};
+	p->pv.n = n;
+	p->acc.n = p->o.n = results;
+	return npu_place(p->b, requests, 4);
+}
+
+static void release(const struct pv *p)
+{
+	ring_release(p->b, &p->pv);
+	for (unsigned i = 0; i < p->pv.n; i++)
+		npu_release(p->b, p->v_at[i]);
+	ring_release(p->b, &p->acc);
+	ring_release(p->b, &p->o);
+}
+
+bool pv_fits(struct npu_builder *b, const struct attn *a)
+{
+	struct pv p = { .b = b, .a = a };
+	bool ok = place(&p);
+	if (ok)
+		release(&p);
+	return ok;
+}
+
+/* The products of one row of tiles, into acc. */
+static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint64_t h, uint64_t i, uint32_t rows,
+			 struct slot acc, uint64_t *tile)
+{
+	const struct attn *a = p->a;
+	for (uint64_t j = 0; j < a->seq; j += a->tile_kv, ++*tile) {
+		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j), v_at = p->v_at[*tile % a->buffers];
+		struct slot pv = ring_at(&p->pv, *tile);
+		struct npu_dma load_p = attn_block(a, t->P, a->type, pv.at, h, i, rows, j, keys);
+		struct npu_dma load_v = attn_kv_rows(a, t->V, v_at, h, j, keys);
+		struct npu_matmul product = {
+			.dst = acc.at,
+			.a = pv.at,
+			.b = v_at,
+			.m = rows,
+			.n = (uint32_t)a->dim,
+			.k = keys,
+			.a_type = a->type,
+			.b_type = a->type,
+			.accumulate = j > 0,
+			.masked = attn_masked_macs(a, i, rows, j, keys),
+		};
+		struct npu_order order = {
+			.wait = { pv.full, j == 0 ? acc.free : NPU_NO_SEMAPHORE },
+			.post = { pv.free, j + keys == a->seq ? acc.full : NPU_NO_SEMAPHORE },
+		};
+
+		/* Loads end in queue order: when v is there, so is p. */
+		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load_p },
+			 &(struct npu_order){ .wait = { pv.free } });
+		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load_v },
+			 &(struct npu_order){ .post = { pv.full } });
+		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
+	}
+}
+
+bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
+{
+	struct pv p = { .b = b, .a = a };
+	uint64_t row = 0, tile = 0, all_rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+
+	if (!place(&p))
+		return false;
+	ring_init(b, &p.pv, "pv", p.pv.n);
+	ring_init(b, &p.acc, "acc", p.acc.n);
+	ring_init(b, &p.o, "o", p.o.n);
+	if (phase.after.count)
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
+			 &(struct npu_order){ .wait = { phase.after } });
+
+	for (uint64_t h = 0; h < a->heads; h++)
+		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
+			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i);
+			struct slot acc = ring_at(&p.acc, row), o = ring_at(&p.o, row);
+			struct npu_un copy = {
+				.dst = o.at,
+				.a = acc.at,
+				.scale = 1,
+				.rows = rows,
+				.cols = (uint32_t)a->dim,
+				.dst_type = a->type,
+				.a_type = NPU_FP32,
+			};
+			struct npu_dma store = attn_q_rows(a, t->O, o.at, h, i, rows);
+			struct npu_semaphore done = row + 1 == all_rows ? phase.done : NPU_NO_SEMAPHORE;
+
+			npu_region(b, "head %u, q tile %u", (unsigned)h, (unsigned)(i / a->tile_q));
+			multiply_row(&p, t, h, i, rows, acc, &tile);
+			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy },
+				 &(struct npu_order){ .wait = { acc.full, o.free }, .post = { acc.free, o.full } });
+			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = store },
+				 &(struct npu_order){ .wait = { o.full }, .post = { o.free, done } });
+			npu_region_end(b);
+		}
+	release(&p);
+	return !npu_builder_failed(b);
+}
+
+/* P once; V once for every row of tiles. */
+struct npu_expect pv_expect(const struct attn *a)
+{
+	return (struct npu_expect){
+		.macs = a->heads * a->seq_q * a->seq * a->dim,
+		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
+		.dram_read_bytes = a->heads * a->seq * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->dim) * a->bytes,
+		.dram_write_bytes = a->heads * a->seq_q * a->dim * a->bytes,
+	};
+}
+
+static bool try_place(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	return pv_fits(b, &a);
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	return attn_resolve(&npu_pv_tiled, capacity, args, try_place, err);
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	struct attn_tensors t = { 0 };
+	t.P = attn_scores(b, &a, "P", a.type, NPU_TENSOR_IN);
+	t.V = attn_kv(b, &a, "V");
+	t.O = attn_o(b, &a);
+	return pv_phase(b, &a, &t, (struct attn_phase){ 0 });
+}
+
+static struct npu_expect expect(const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	return pv_expect(&a);
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	const double *P = npu_reference_read(io, "P", a.heads * a.seq_q * a.seq);
+	const double *V = npu_reference_read(io, "V", a.kv_heads * a.seq * a.dim);
+	double *O = npu_reference_write(io, "O", a.heads * a.seq_q * a.dim);
+	if (!P || !V || !O)
+		return false;
+	for (uint64_t h = 0; h < a.heads; h++)
+		npu_reference_matmul(a.seq_q, a.dim, a.seq, P + h * a.seq_q * a.seq,
+				     V + attn_kv_head(&a, h) * a.seq * a.dim, false, O + h * a.seq_q * a.dim);
+	return true;
+}
+
+const struct npu_kernel npu_pv_tiled = {
+	.name = "pv_tiled",
+	.summary = "O = P V for each head, P streamed from DRAM",
+	PARAMS_OF(params),
+	.resolve = resolve,
+	.emit = emit,
+	.expect = expect,
+	.reference = reference,
+};

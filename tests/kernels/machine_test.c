@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels on the machine, through npusim: a run counts what the closed forms say, and a ping-pong hides what it can.
+ * Skipped where NPUSIM does not name the program. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/kernel.h"
+#include "tests/support/kernel_cases.h"
+#include "tests/support/suite.h"
+
+enum { REPORT_BYTES = 1 << 20 };
+
+/* The report of `npusim run WORDS`, in memory; the caller frees it. */
+static char *run(const char *words)
+{
+	char path[] = "/tmp/npusim-kernels-XXXXXX.json", command[1024];
+	int fd = mkstemps(path, 5);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	snprintf(command, sizeof command, "%s run %s --report %s >/dev/null", getenv("NPUSIM"), words, path);
+	ck_assert_msg(system(command) == 0, "%s", command);
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, REPORT_BYTES);
+	ck_assert(f && text && fread(text, 1, REPORT_BYTES - 1, f) > 0);
+	fclose(f);
+	unlink(path);
+	return text;
+}
+
+/* The number of "key" behind the objects of `scope`, "engines load", each sought behind the one before. */
+static uint64_t number(const char *report, const char *scope, const char *key)
+{
+	char words[64], name[80];
+	const char *at = report;
+	snprintf(words, sizeof words, "%s", scope);
+	for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+		snprintf(name, sizeof name, "\"%s\": {", word);
+		at = strstr(at, name);
+		ck_assert_msg(at != NULL, "no %s", name);
+	}
+	snprintf(name, sizeof name, "\"%s\":", key);
+	at = strstr(at, name);
+	ck_assert_msg(at != NULL, "no %s", name);
+	return strtoull(at + strlen(name), NULL, 10);
+}
+
+static const char *const counted[] = {
+	"gemm m=200 n=300 k=150",
+	"gemm m=100 n=100 k=100 dtype=int8",
+	"qk_tiled seq=300 heads=4 kv_heads=2",
+	"mask_softmax seq=300 heads=2 mask=causal",
+	"mask_softmax seq=300 heads=2 mask=window window=50 fused=0",
+	"pv_tiled seq=300 heads=2 head_dim=80",
+	"attention seq=200 heads=2 mask=padding valid=150",
+	"flash_attention seq=500 heads=2 mask=causal",
+	"flash_attention seq=500 seq_q=1 heads=4 kv_heads=1",
+	"kv_fetch_paged seq=500 kv_heads=2 tile_kv=100",
+};
+
+START_TEST(a_run_counts_what_the_closed_form_says)
+{
+	char words[200];
+	struct npu_args args;
+	struct npu_error err = { 0 };
+	snprintf(words, sizeof words, "%s", counted[_i]);
+	const struct npu_kernel *k = npu_kernel_find(strtok(words, " "));
+	npu_args_init(k, &args);
+	for (char *word = strtok(NULL, " "); word; word = strtok(NULL, " "))
+		ck_assert_msg(npu_args_set(k, &args, word, &err), "%s", err.text);
+	ck_assert_msg(k->resolve(preset_capacity("edge-1mb"), &args, &err), "%s", err.text);
+	struct npu_expect expected = k->expect(&args);
+
+	char *report = run(counted[_i]);
+	ck_assert_uint_eq(number(report, "", "macs"), expected.macs);
+	ck_assert_uint_eq(number(report, "", "useful_macs"), expected.useful_macs);
+	ck_assert_uint_eq(number(report, "overlap dram", "read_bytes"), expected.dram_read_bytes);
+	ck_assert_uint_eq(number(report, "overlap dram", "write_bytes"), expected.dram_write_bytes);
+	free(report);
+}
+END_TEST
+
+/* Load and store share the DRAM, so their active cycles count together; fill and drain are the first load and the last
+ * store, at most a tile each of the `tiles`. */
+static const struct {
+	const char *words;
+	uint64_t tiles;
+} pipelines[] = {
+	{ "gemm", 64 },
+	{ "qk_tiled seq_q=256 head_dim=512 dtype=int8", 128 },
+	{ "mask_softmax tile_rows=64", 128 },
+	{ "pv_tiled", 512 },
+	{ "flash_attention", 512 },
+};
+
+START_TEST(a_ping_pong_takes_as_long_as_its_longest_stage)
+{
+	char *report = run(pipelines[_i].words);
+	uint64_t cycles = number(report, "", "cycles");
+	uint64_t stage[] = {
+		number(report, "engines load", "active") + number(report, "engines store", "active"),
+		number(report, "engines matrix", "active"),
+		number(report, "engines vector", "active"),
+	};
+	uint64_t longest = 0;
+	for (int i = 0; i < 3; i++)
+		longest = stage[i] > longest ? stage[i] : longest;
+	ck_assert_uint_le(cycles, longest * 11 / 10 + 2 * cycles / pipelines[_i].tiles);
+	free(report);
+}
+END_TEST
+
+START_TEST(a_balanced_ping_pong_is_faster_by_more_than_half)
+{
+	char *one = run("qk_tiled seq_q=256 head_dim=512 dtype=int8 buffering=single");
+	char *two = run("qk_tiled seq_q=256 head_dim=512 dtype=int8 buffering=double");
+	uint64_t single = number(one, "", "cycles"), pair = number(two, "", "cycles");
+	ck_assert_msg(10 * single >= 16 * pair, "single %" PRIu64 ", double %" PRIu64 " cycles", single, pair);
+	free(one);
+	free(two);
+}
+END_TEST
+
+/* K and V pass once for each of 8 rows of tiles: 36 MiB at 17.07 GB/s are 2,211,000 cycles without refresh, the array
+ * needs 2,097,152. */
+START_TEST(flash_attention_runs_at_the_speed_of_the_dram)
+{
+	char *report = run("flash_attention seq=1024 heads=8 head_dim=128 --hw edge-1mb");
+	uint64_t cycles = number(report, "", "cycles");
+	ck_assert_uint_ge(cycles, 2211000);
+	ck_assert_uint_le(cycles, 2600000);
+	free(report);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof table / sizeof table[0]))
+
+int main(void)
+{
+	if (!getenv("NPUSIM") || access(getenv("NPUSIM"), X_OK))
+		return 77;
+	Suite *s = suite_create("kernels on the machine");
+	TCase *t = tcase_create("runs");
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, a_run_counts_what_the_closed_form_says, 0, ROWS(counted));
+	tcase_add_loop_test(t, a_ping_pong_takes_as_long_as_its_longest_stage, 0, ROWS(pipelines));
+	tcase_add_test(t, a_balanced_ping_pong_is_faster_by_more_than_half);
+	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
+	suite_add_tcase(s, t);
+	return npu_suite_run(s);
+}

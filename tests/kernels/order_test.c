@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every kernel with random parameters on every preset: legal in program order, free of races, and what it moves and
+ * multiplies is what its closed form says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/kernel_cases.h"
+#include "tests/support/suite.h"
+
+enum { CASES = 60, LONGEST = 400 };
+
+static unsigned count_kernels(void)
+{
+	unsigned n = 0;
+	while (npu_kernels[n])
+		n++;
+	return n;
+}
+
+static bool names_a_tile(const struct npu_kernel *k, const struct npu_args *args)
+{
+	for (unsigned i = 0; i < k->nparams; i++)
+		if (!strncmp(k->params[i].name, "tile_", 5) && args->named[i])
+			return true;
+	return false;
+}
+
+/* Calls `check` for random programs of kernel `which` on all presets. */
+static void for_random_programs(int which, void (*check)(const struct npu_kernel *, const struct npu_args *,
+							 const struct npu_program *, const char *text))
+{
+	const struct npu_kernel *k = npu_kernels[which];
+	struct case_rng rng = { 7 };
+	unsigned built = 0;
+	for (const struct named_capacity *c = preset_capacities; c->name; c++)
+		for (int i = 0; i < CASES; i++) {
+			struct npu_args args;
+			struct npu_error err = { 0 };
+			char text[400], values[300];
+			random_args(k, &args, LONGEST, &rng);
+			struct npu_program *p = npu_kernel_build(k, &c->capacity, &args, &err);
+			snprintf(text, sizeof text, "%s %s on %s", k->name,
+				 npu_args_print(k, &args, values, sizeof values), c->name);
+			/* Only tiles that somebody named may be refused. */
+			if (!p && err.code == NPU_ERR_FIT && names_a_tile(k, &args))
+				continue;
+			ck_assert_msg(p != NULL, "%s: %s", text, err.text);
+			check(k, &args, p, text);
+			npu_program_free(p);
+			built++;
+		}
+	ck_assert_uint_gt(built, CASES);
+}
+
+static void check_order(const struct npu_kernel *k, const struct npu_args *args, const struct npu_program *p,
+			const char *text)
+{
+	char why[200];
+	(void)k, (void)args;
+	ck_assert_msg(program_order_is_legal(p, why, sizeof why), "%s: %s", text, why);
+}
+
+START_TEST(every_wait_finds_its_count_in_program_order)
+{
+	for_random_programs(_i, check_order);
+}
+END_TEST
+
+static void check_races(const struct npu_kernel *k, const struct npu_args *args, const struct npu_program *p,
+			const char *text)
+{
+	char why[200];
+	(void)k, (void)args;
+	ck_assert_msg(program_has_no_race(p, why, sizeof why), "%s: %s", text, why);
+}
+
+START_TEST(no_two_engines_touch_the_same_bytes_in_no_order)
+{
+	for_random_programs(_i, check_races);
+}
+END_TEST
+
+/* Programs of several tiles a row and several rows; kv_fetch_paged computes nothing that could race. */
+static const struct {
+	const char *kernel, *assignments;
+} several_tiles[] = {
+	{ "gemm", "m=300 n=300 k=300" },          { "gemm", "m=300 n=300 k=300 dtype=int8" },
+	{ "qk_tiled", "seq=400 heads=2" },        { "qk_tiled", "seq=100 heads=8" },
+	{ "mask_softmax", "seq=400 heads=2" },    { "mask_softmax", "seq=400 heads=2 fused=0" },
+	{ "pv_tiled", "seq=400 heads=2" },        { "attention", "seq=400 heads=2" },
+	{ "flash_attention", "seq=400 heads=2" }, { "flash_attention", "seq=100 heads=8" },
+};
+enum { SEVERAL_TILES = sizeof several_tiles / sizeof several_tiles[0] };
+
+/* Shows too that the search for races finds them. */
+START_TEST(without_any_one_semaphore_there_is_a_race)
+{
+	const struct npu_kernel *k = npu_kernel_find(several_tiles[_i / 3].kernel);
+	struct npu_args args;
+	struct npu_error err = { 0 };
+	char text[200], why[200];
+	npu_args_init(k, &args);
+	args.value[npu_param_index(k, "buffering")] = _i % 3;
+	snprintf(text, sizeof text, "%s", several_tiles[_i / 3].assignments);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		ck_assert(npu_args_set(k, &args, word, &err));
+	struct npu_program *p = npu_kernel_build(k, preset_capacity("edge-1mb"), &args, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	ck_assert_msg(program_has_no_race(p, why, sizeof why), "%s", why);
+
+	struct npu_insn *insns = malloc(p->ninsns * sizeof *insns);
+	struct npu_program without = *p;
+	without.insns = insns;
+	for (uint32_t s = 0; s < p->nsems; s++) {
+		memcpy(insns, p->insns, p->ninsns * sizeof *insns);
+		for (uint32_t i = 0; i < p->ninsns; i++)
+			for (int slot = 0; slot < NPU_SYNC_SLOTS; slot++)
+				if (insns[i].wait[slot].sem == s)
+					insns[i].wait[slot].count = 0;
+		ck_assert_msg(!program_has_no_race(&without, why, sizeof why), "nobody needs %s", p->sems[s].name);
+	}
+	free(insns);
+	npu_program_free(p);
+}
+END_TEST
+
+static void check_counts(const struct npu_kernel *k, const struct npu_args *args, const struct npu_program *p,
+			 const char *text)
+{
+	struct npu_expect expected = k->expect(args), found = program_counts(p);
+	ck_assert_msg(expected.macs == found.macs, "%s: %lu macs, expected %lu", text, found.macs, expected.macs);
+	ck_assert_msg(expected.useful_macs == found.useful_macs, "%s: %lu useful macs, expected %lu", text,
+		      found.useful_macs, expected.useful_macs);
+	ck_assert_msg(expected.dram_read_bytes == found.dram_read_bytes, "%s: reads %lu, expected %lu", text,
+		      found.dram_read_bytes, expected.dram_read_bytes);
+	ck_assert_msg(expected.dram_write_bytes == found.dram_write_bytes, "%s: writes %lu, expected %lu", text,
+		      found.dram_write_bytes, expected.dram_write_bytes);
+}
+
+START_TEST(the_closed_form_counts_what_is_emitted)
+{
+	for_random_programs(_i, check_counts);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("kernels in program order");
+	TCase *t = tcase_create("random parameters");
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, every_wait_finds_its_count_in_program_order, 0, (int)count_kernels());
+	tcase_add_loop_test(t, no_two_engines_touch_the_same_bytes_in_no_order, 0, (int)count_kernels());
+	tcase_add_loop_test(t, without_any_one_semaphore_there_is_a_race, 0, 3 * SEVERAL_TILES);
+	tcase_add_loop_test(t, the_closed_form_counts_what_is_emitted, 0, (int)count_kernels());
+	suite_add_tcase(s, t);
+	return npu_suite_run(s);
+}
