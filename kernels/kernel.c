@@ -31,6 +31,18 @@ int npu_param_index(const struct npu_kernel *k, const char *name)
 	return -1;
 }
 
+bool npu_param_matters(const struct npu_kernel *k, const struct npu_args *args, unsigned param)
+{
+	const char *with = k->params[param].with;
+	if (!with)
+		return true;
+	char name[64];
+	const char *equals = strchr(with, '=');
+	snprintf(name, sizeof name, "%.*s", (int)(equals - with), with);
+	int i = npu_param_index(k, name);
+	return i >= 0 && !strcmp(k->params[i].choices[args->value[i]], equals + 1);
+}
+
 int64_t npu_arg(const struct npu_kernel *k, const struct npu_args *args, const char *name, int64_t missing)
 {
 	int i = npu_param_index(k, name);

@@ -18,6 +18,7 @@ struct npu_param {
 	bool derived;
 	const char *unit;
 	const char *meaning;
+	const char *with; /* the setting without which it has no effect, "mask=window"; NULL: it always has */
 };
 
 /* Values in the order of the parameter list; `named` tells which a person gave. */
@@ -58,6 +59,8 @@ struct npu_kernel {
 extern const struct npu_kernel *const npu_kernels[];
 /* NULL when there is none of that name. */
 const struct npu_kernel *npu_kernel_find(const char *name);
+/* Whether a parameter has an effect with these arguments. */
+bool npu_param_matters(const struct npu_kernel *, const struct npu_args *, unsigned param);
 /* Index of a parameter, -1 when there is none of that name. */
 int npu_param_index(const struct npu_kernel *, const char *name);
 /* Value of a parameter, `missing` when the kernel has none of that name. */

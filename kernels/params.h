@@ -25,11 +25,12 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 		.name = NAME, .type = NPU_PARAM_INT, .initial = initial_, .min = min_, .max = max_, .unit = unit_,     \
 		.meaning = meaning_                                                                                    \
 	}
-#define PARAM_DERIVED(NAME, min_, max_, unit_, meaning_)                                                               \
+#define PARAM_WITH(with_, NAME, min_, max_, unit_, meaning_)                                                           \
 	{                                                                                                              \
 		.name = NAME, .type = NPU_PARAM_INT, .min = min_, .max = max_, .derived = true, .unit = unit_,         \
-		.meaning = meaning_                                                                                    \
+		.meaning = meaning_, .with = with_                                                                     \
 	}
+#define PARAM_DERIVED(NAME, min_, max_, unit_, meaning_) PARAM_WITH(NULL, NAME, min_, max_, unit_, meaning_)
 #define PARAM_CHOICE(NAME, initial_, choices_, meaning_)                                                               \
 	{                                                                                                              \
 		.name = NAME, .type = NPU_PARAM_CHOICE, .initial = initial_, .choices = choices_, .unit = "",          \
@@ -57,9 +58,11 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 	    "mask", 0, param_masks,                                                                                    \
 	    "what a query may not see: nothing, later keys, keys from valid on, all but the last window keys")
 #define PARAM_WINDOW                                                                                                   \
-	PARAM_DERIVED("window", 1, MAX_LENGTH, "token", "keys seen with mask=window, the own one included; default 256")
+	PARAM_WITH("mask=window", "window", 1, MAX_LENGTH, "token",                                                    \
+		   "keys seen with mask=window, the own one included; default 256")
 #define PARAM_VALID                                                                                                    \
-	PARAM_DERIVED("valid", 1, MAX_LENGTH, "token", "keys that are no padding with mask=padding; default seq")
+	PARAM_WITH("mask=padding", "valid", 1, MAX_LENGTH, "token",                                                    \
+		   "keys that are no padding with mask=padding; default seq")
 
 #define PARAM_FUSED PARAM_CHOICE("fused", 1, param_flag, "softmax as one instruction instead of seven")
 
