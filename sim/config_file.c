@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files into memory: pipes and devices too, up to a limit. */
+#include "sim/config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+{
+	uint64_t size = 0, capacity = 0;
+	char *text = NULL;
+	for (;;) {
+		if (size == capacity) {
+			capacity = capacity ? capacity * 2 : 16384;
+			char *more = realloc(text, capacity + 1);
+			if (!more) {
+				npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+				break;
+			}
+			text = more;
+		}
+		ssize_t got = read(fd, text + size, capacity - size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path,
+				 errno == EISDIR ? "it is a folder; name a file" : strerror(errno));
+			break;
+		}
+		if (got == 0) {
+			text[size] = '\0';
+			*nbytes = size;
+			return text;
+		}
+		size += (uint64_t)got;
+		if (size > max) {
+			npu_fail(err, NPU_ERR_IO, "%s: larger than %llu KiB, the most that is read", path,
+				 (unsigned long long)(max >> 10));
+			break;
+		}
+	}
+	free(text);
+	return NULL;
+}
+
+char *read_whole_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+{
+	if (strcmp(path, "-") == 0)
+		return read_descriptor(STDIN_FILENO, "stdin", max, nbytes, err);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+		return NULL;
+	}
+	char *text = read_descriptor(fd, path, max, nbytes, err);
+	close(fd);
+	return text;
+}
