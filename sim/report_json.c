@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `npusim.report/1`: report.def walked from top to bottom. */
+#include "sim/report_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static json_t *json_UINT(uint64_t value) { return json_integer((json_int_t)value); }
+
+static json_t *json_REAL(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *json_TEXT(const char *text) { return json_string(text); }
+
+/* Names from files need not be UTF-8; JSON must be. */
+static json_t *json_name(const char *name)
+{
+	json_t *text = json_string(name);
+	if (text)
+		return text;
+	char plain[256];
+	uint64_t n = 0;
+	for (; name[n] != '\0' && n < sizeof(plain) - 1; n++)
+		plain[n] = (unsigned char)name[n] < 0x80 ? name[n] : '?';
+	plain[n] = '\0';
+	return json_string(plain);
+}
+
+/* Puts a value at "a.b.c", making objects on the way. The value is consumed. */
+static bool put(json_t *object, const char *path, json_t *value)
+{
+	const char *dot = strchr(path, '.');
+	if (!dot)
+		return json_object_set_new(object, path, value) == 0;
+	char name[64];
+	snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);
+	json_t *inner = json_object_get(object, name);
+	if (!inner) {
+		inner = json_object();
+		if (json_object_set_new(object, name, inner) != 0) {
+			json_decref(value);
+			return false;
+		}
+	}
+	return put(inner, dot + 1, value);
+}
+
+json_t *report_json(const struct simulation *s)
+{
+	const struct account *a = &s->account;
+	json_t *root = json_object();
+	bool ok = root != NULL;
+#define FIGURE(type, field, path, unit, doc) ok = ok && put(root, path, json_##type(a->field));
+#define BEGIN(path, writer, type, unit, doc) ok = ok && put(root, path, report_json_##writer(s));
+#include "sim/report.def"
+	if (ok)
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+bool report_json_print(const json_t *value, FILE *out)
+{
+	return json_dumpf(value, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 && fputc('\n', out) != EOF;
+}
+
+bool report_write_json(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	json_t *root = report_json(s);
+	if (!root)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the report");
+	bool ok = report_json_print(root, out);
+	json_decref(root);
+	return ok || npu_fail(err, NPU_ERR_IO, "the report cannot be written");
+}
+
+json_t *report_json_schema(const struct simulation *s)
+{
+	(void)s;
+	return json_string("npusim.report/1");
+}
+
+json_t *report_json_tool(const struct simulation *s)
+{
+	(void)s;
+	return json_string("npusim " NPUSIM_VERSION);
+}
+
+json_t *report_json_command(const struct simulation *s)
+{
+	const struct simulation_request *r = &s->request;
+	char *text = NULL, word[32];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	fprintf(out, "%s %s", r->command, r->subject);
+	for (unsigned i = 0; r->kernel && r->args && i < r->kernel->nparams; i++)
+		fprintf(out, " %s=%s", r->kernel->params[i].name, simulate_arg_text(r->kernel, r->args, i, word));
+	json_t *command = json_object();
+	json_object_set_new(command, "subcommand", json_string(r->command));
+	json_object_set_new(command, "subject", json_name(r->subject));
+	json_object_set_new(command, "line", fclose(out) == 0 ? json_name(text) : NULL);
+	free(text);
+	return command;
+}
+
+json_t *report_json_params(const struct simulation *s)
+{
+	const struct npu_kernel *kernel = s->request.kernel;
+	const struct npu_args *args = s->request.args;
+	char word[32];
+	json_t *params = json_object();
+	for (unsigned i = 0; kernel && args && i < kernel->nparams; i++) {
+		json_t *value = kernel->params[i].type == NPU_PARAM_INT
+					? json_integer(args->value[i])
+					: json_string(simulate_arg_text(kernel, args, i, word));
+		json_object_set_new(params, kernel->params[i].name, value);
+	}
+	return params;
+}
+
+json_t *report_json_ideal(const struct simulation *s)
+{
+	json_t *parts = json_array();
+	for (unsigned bit = 0; simulate_ideal_name(bit); bit++)
+		if (s->request.ideal & 1u << bit)
+			json_array_append_new(parts, json_string(simulate_ideal_name(bit)));
+	return parts;
+}
+
+json_t *report_json_program(const struct simulation *s)
+{
+	const struct npu_program *p = s->request.program;
+	char hash[20];
+	snprintf(hash, sizeof(hash), "%016" PRIx64, p->hash);
+	json_t *program = json_object();
+	json_object_set_new(program, "name", json_name(p->name));
+	json_object_set_new(program, "hash", json_string(hash));
+	json_object_set_new(program, "instructions", json_UINT(p->ninsns));
+	return program;
+}
+
+static json_t *engine_json(const uint64_t states[NPU_STATES], bool all_stalls)
+{
+	json_t *engine = json_object(), *stalls = json_object();
+	json_object_set_new(engine, "active", json_UINT(account_active(states)));
+	json_object_set_new(engine, "busy", json_UINT(states[NPU_STATE_BUSY]));
+	json_object_set_new(engine, "idle", json_UINT(states[NPU_STATE_IDLE]));
+	for (unsigned i = 0; i < NPU_STATES; i++)
+		if (account_state_is_stall((enum npu_state)i) && (all_stalls || states[i] > 0))
+			json_object_set_new(stalls, account_state_name((enum npu_state)i), json_UINT(states[i]));
+	json_object_set_new(engine, "stalls", stalls);
+	return engine;
+}
+
+json_t *report_json_engines(const struct simulation *s)
+{
+	const struct account *a = &s->account;
+	json_t *engines = json_object();
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		json_t *engine = engine_json(a->states[e], true);
+		json_object_set_new(engine, "instructions", json_UINT(a->instructions[e]));
+		json_object_set_new(engines, npu_engine_name((enum npu_engine)e), engine);
+	}
+	return engines;
+}
+
+/* "queue_full_load" is shown as queue_full.load: one number an engine. */
+json_t *report_json_sequencer(const struct simulation *s)
+{
+	static const char full[] = "queue_full_";
+	json_t *sequencer = json_object();
+	for (unsigned i = 0; i < NPU_SEQ_STATES; i++) {
+		const char *name = account_sequencer_name((enum npu_seq_state)i);
+		char path[64];
+		if (strncmp(name, full, sizeof(full) - 1) == 0)
+			snprintf(path, sizeof(path), "queue_full.%s", name + sizeof(full) - 1);
+		else
+			snprintf(path, sizeof(path), "%s", name);
+		put(sequencer, path, json_UINT(s->account.sequencer[i]));
+	}
+	return sequencer;
+}
+
+json_t *report_json_tensors(const struct simulation *s)
+{
+	const struct traffic *t = &s->account.traffic;
+	json_t *rows = json_array();
+	for (uint32_t i = 0; i < t->nrows; i++) {
+		const struct traffic_row *r = &t->rows[i];
+		double rereads = r->unique_bytes > 0 ? (double)r->read_bytes / (double)r->unique_bytes : NAN;
+		json_t *row = json_object();
+		json_object_set_new(row, "name", json_name(r->name));
+		json_object_set_new(row, "read_bytes", json_UINT(r->read_bytes));
+		json_object_set_new(row, "write_bytes", json_UINT(r->write_bytes));
+		json_object_set_new(row, "unique_bytes", json_UINT(r->unique_bytes));
+		json_object_set_new(row, "rereads", json_REAL(rereads));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+json_t *report_json_regions(const struct simulation *s)
+{
+	const struct account *a = &s->account;
+	json_t *rows = json_array();
+	for (uint32_t i = 0; i < a->nregions; i++) {
+		const struct account_region *r = &a->regions[i];
+		json_t *row = json_object(), *engines = json_object();
+		json_object_set_new(row, "name", json_name(r->name));
+		json_object_set_new(row, "instructions", json_UINT(r->instructions));
+		json_object_set_new(row, "macs", json_UINT(r->macs));
+		json_object_set_new(row, "dram_read_bytes", json_UINT(r->dram_read_bytes));
+		json_object_set_new(row, "dram_write_bytes", json_UINT(r->dram_write_bytes));
+		for (unsigned e = 0; e < NPU_ENGINES; e++)
+			json_object_set_new(engines, npu_engine_name((enum npu_engine)e), engine_json(r->states[e], false));
+		json_object_set_new(row, "engines", engines);
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}

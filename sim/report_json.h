@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as a jansson value, for whoever looks figures up by name. */
+#ifndef NPU_SIM_REPORT_JSON_H
+#define NPU_SIM_REPORT_JSON_H
+
+#include "sim/simulate_parts.h"
+
+#include <jansson.h>
+
+/* A new reference; NULL when out of memory. */
+json_t *report_json(const struct simulation *);
+/* Writes a value the way all of npusim's JSON files are written: indented by two, keys in their order, one newline at
+ * the end. False when the stream failed. */
+bool report_json_print(const json_t *, FILE *);
+
+/* The parts of report.def's BEGIN rows. */
+#define BEGIN(path, writer, type, unit, doc) json_t *report_json_##writer(const struct simulation *);
+#include "sim/report.def"
+
+#endif

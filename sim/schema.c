@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expansions of report.def that describe reports instead of writing them. */
+#include "sim/schema.h"
+
+#include "models/hw.h"
+#include "sim/account.h"
+#include "sim/report_json.h"
+
+#include <string.h>
+
+enum type { TYPE_UINT, TYPE_REAL, TYPE_TEXT, TYPE_LIST, TYPE_MAP, TYPE_OBJECT, TYPE_ROWS };
+
+struct row {
+	const char *path;
+	enum type type;
+	const char *unit, *doc;
+};
+
+static const struct row rows[] = {
+#define FIGURE(type, field, path, unit, doc) { path, TYPE_##type, unit, doc },
+#define BEGIN(path, writer, type, unit, doc) { path, TYPE_##type, unit, doc },
+#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#include "sim/report.def"
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static json_t *type_json(enum type type)
+{
+	switch (type) {
+	case TYPE_UINT:
+		return json_pack("{s:s, s:i}", "type", "integer", "minimum", 0);
+	case TYPE_REAL:
+		return json_pack("{s:[s, s]}", "type", "number", "null");
+	case TYPE_TEXT:
+		return json_pack("{s:s}", "type", "string");
+	case TYPE_LIST:
+		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+	case TYPE_ROWS:
+		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "object");
+	case TYPE_MAP:
+	case TYPE_OBJECT:
+		break;
+	}
+	return json_pack("{s:s}", "type", "object");
+}
+
+/* The schema of member `name` of an object's schema, made where there is none. */
+static json_t *member(json_t *object, const char *name, bool required)
+{
+	json_t *properties = json_object_get(object, "properties");
+	if (!properties) {
+		properties = json_object();
+		json_object_set_new(object, "properties", properties);
+	}
+	json_t *found = json_object_get(properties, name);
+	if (found)
+		return found;
+	found = json_object();
+	json_object_set_new(properties, name, found);
+	if (required) {
+		if (!json_object_get(object, "required"))
+			json_object_set_new(object, "required", json_array());
+		json_array_append_new(json_object_get(object, "required"), json_string(name));
+	}
+	return found;
+}
+
+static void describe(json_t *schema, enum type type, const char *unit, const char *doc)
+{
+	json_t *facts = type_json(type);
+	json_object_update_missing(schema, facts);
+	json_decref(facts);
+	if (unit[0])
+		json_object_set_new(schema, "unit", json_string(unit));
+	if (doc[0])
+		json_object_set_new(schema, "description", json_string(doc));
+}
+
+static void add(json_t *schema, const char *path, const struct row *row, bool required);
+
+static void add_engines(json_t *schema, const char *rest, const struct row *row, bool required)
+{
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		add(member(schema, npu_engine_name((enum npu_engine)e), required), rest, row, required);
+}
+
+static void add_stalls(json_t *schema, const struct row *row, bool required)
+{
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		if (account_state_is_stall((enum npu_state)s))
+			describe(member(schema, account_state_name((enum npu_state)s), required), row->type, row->unit,
+				 account_state_doc((enum npu_state)s));
+}
+
+/* Adds a row at `path` below an object's schema. The rows of a list are objects; only what their stalls hold varies. */
+static void add(json_t *schema, const char *path, const struct row *row, bool required)
+{
+	if (path[0] == '\0') {
+		describe(schema, row->type, row->unit, row->doc);
+		return;
+	}
+	char name[64];
+	uint64_t length = strcspn(path, ".");
+	const char *rest = path[length] ? path + length + 1 : path + length;
+	snprintf(name, sizeof(name), "%.*s", (int)length, path);
+	if (!json_object_get(schema, "type"))
+		json_object_set_new(schema, "type", json_string("object"));
+	if (strcmp(name, "<engine>") == 0) {
+		add_engines(schema, rest, row, required);
+		return;
+	}
+	if (strcmp(name, "<stall>") == 0) {
+		add_stalls(schema, row, required);
+		return;
+	}
+	if (length > 2 && strcmp(name + length - 2, "[]") == 0) {
+		name[length - 2] = '\0';
+		add(json_object_get(member(schema, name, true), "items"), rest, row,
+		    strstr(path, "<stall>") == NULL);
+		return;
+	}
+	add(member(schema, name, required), rest, row, required);
+}
+
+static void add_key(json_t *hw, const char *section, const char *name, json_t *type, const char *unit, const char *doc)
+{
+	json_t *at = member(hw, section, true);
+	json_object_set_new(at, "type", json_string("object"));
+	json_t *key = member(at, name, true);
+	json_object_update_missing(key, type);
+	json_decref(type);
+	if (unit[0])
+		json_object_set_new(key, "unit", json_string(unit));
+	json_object_set_new(key, "description", json_string(doc));
+}
+
+static void add_hw(json_t *hw)
+{
+	json_object_set_new(member(hw, "name", true), "type", json_string("string"));
+#define HW_KEY_UINT "integer"
+#define HW_KEY_SIZE "integer"
+#define HW_KEY_REAL "number"
+#define HW_KEY_FLAG "boolean"
+#define HW_KEY_ENUM "string"
+#define KEY(section, type, name, initial, min, max, unit, doc) \
+	add_key(hw, #section, #name, json_pack("{s:s}", "type", HW_KEY_##type), unit, doc);
+#include "models/hw.def"
+	json_t *part = json_pack("{s:[s, s]}", "type", "string", "null");
+	add_key(hw, "dram", "part", part, "", "the DRAM part; null where none was named");
+#define DRAM_TYPE_uint "integer"
+#define DRAM_TYPE_size "integer"
+#define DRAM_TYPE_bool "boolean"
+#define DRAM_TYPE_enum "string"
+#define DRAM_UNIT_uint(unit) unit
+#define DRAM_UNIT_size(unit) unit
+#define DRAM_UNIT_bool(unit) unit
+#define DRAM_UNIT_enum(unit) "" /* it lists the words */
+#define DRAM_KEY(name, kind, initial, min, max, unit, doc) \
+	add_key(hw, "dram", #name, json_pack("{s:s}", "type", DRAM_TYPE_##kind), DRAM_UNIT_##kind(unit), doc);
+#include "models/dram/keys.def"
+#undef DRAM_KEY
+#define DRAM_TIMING(name, min, doc) add_key(hw, "dram", #name, json_pack("{s:s}", "type", "integer"), "clk", doc);
+#include "models/dram/timing.def"
+#undef DRAM_TIMING
+}
+
+bool report_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+				   "title", "npusim.report/1", "description",
+				   "Names may be added within a number, never changed. Fractions and ratios are null where they "
+				   "have no meaning.",
+				   "type", "object");
+	if (!schema)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	for (unsigned i = 0; i < ROWS; i++)
+		add(schema, rows[i].path, &rows[i], true);
+	add_hw(member(schema, "hw", true));
+	json_object_set_new(member(schema, "schema", true), "const", json_string("npusim.report/1"));
+	bool ok = report_json_print(schema, out);
+	json_decref(schema);
+	return ok || npu_fail(err, NPU_ERR_IO, "the schema cannot be written");
+}
+
+bool report_schema_markdown(FILE *out)
+{
+	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
+	for (unsigned i = 0; i < ROWS; i++)
+		fprintf(out, "| `%s` | %s | %s |\n", rows[i].path, rows[i].unit, rows[i].doc);
+	fputs("\n| state | an instruction is | meaning |\n| --- | --- | --- |\n", out);
+	static const char *const groups[] = {
+		[ACCOUNT_ACTIVE] = "in service",
+		[ACCOUNT_WAITING] = "waiting at the head of the queue",
+		[ACCOUNT_EMPTY] = "not there: the queue is empty",
+	};
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		fprintf(out, "| `%s` | %s | %s |\n", account_state_name((enum npu_state)s),
+			groups[account_state_group((enum npu_state)s)], account_state_doc((enum npu_state)s));
+	return !ferror(out);
+}

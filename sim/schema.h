@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `npusim.report/1` holds, out of report.def and the tables that it stands on. */
+#ifndef NPU_SIM_SCHEMA_H
+#define NPU_SIM_SCHEMA_H
+
+#include "isa/error.h"
+
+#include <stdio.h>
+
+/* The JSON Schema (draft 2020-12) of a report; units are in "unit". */
+bool report_schema(FILE *, struct npu_error *);
+/* The same as the tables of docs/report.md. False when the stream failed. */
+bool report_schema_markdown(FILE *);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of a program on the machine, its figures and its event record; and how they are shown. The door between the
+ * commands (sim/cmd) and accounting, reports and timelines. */
+#ifndef NPU_SIM_SIMULATE_H
+#define NPU_SIM_SIMULATE_H
+
+#include "isa/program.h"
+#include "kernels/kernel.h"
+#include "models/hw.h"
+
+#include <stdio.h>
+
+/* Everything stays the caller's and must live until simulation_free(). */
+struct simulation_request {
+	const struct hw *hw;               /* passed hw_check() */
+	const char *dram_part;             /* name of the DRAM part, for people; NULL or "": none was named */
+	const struct npu_program *program; /* passed npu_program_check() and npu_program_fits() */
+	const char *command;               /* "run", for the report's `command` */
+	const char *subject;               /* kernel, or file name without its folder; "stdin" */
+	const struct npu_kernel *kernel;   /* NULL for files */
+	const struct npu_args *args;       /* resolved; NULL for files */
+	unsigned ideal;                    /* enum machine_ideal */
+	bool want_record;                  /* keep the event record: timelines need it */
+};
+
+/* How tables are printed; the figures never depend on it. */
+struct report_style {
+	bool color;   /* escape sequences are welcome: a terminal, and no NO_COLOR */
+	bool regions; /* the table of regions even when they are many */
+};
+
+/* The figures of a run and, where asked for, its event record. */
+struct simulation;
+
+/* Runs to the end. NULL with an error: a deadlock (it names every waiting instruction), or memory is short. One call a
+ * process, as machine_run(). */
+struct simulation *simulate(const struct simulation_request *, struct npu_error *);
+void simulation_free(struct simulation *);
+uint64_t simulation_cycles(const struct simulation *);
+
+/* The tables that people read. False when the stream failed; the caller, who knows its name, tells. */
+bool report_print(const struct simulation *, FILE *, const struct report_style *);
+/* `npusim.report/1`, one object and a newline; nothing in it depends on the host. */
+bool report_write_json(const struct simulation *, FILE *, struct npu_error *);
+
+/* Whether a timeline can be written under that name, told before a long run: the extension chooses the format. An error
+ * lists the extensions that there are. */
+bool timeline_check(const char *path, struct npu_error *);
+/* Replaces `path` atomically (sim/output.h); needs want_record. */
+bool timeline_write(const struct simulation *, const char *path, struct npu_error *);
+/* What to do with such a file, for the line below the report: "open it at ui.perfetto.dev (1 ns shown = 1 cycle)". */
+const char *timeline_advice(const char *path);
+
+#endif

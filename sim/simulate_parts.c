@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run from its parts: record, machine, account. */
+#include "sim/simulate_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool run(struct simulation *s, simulate_machine *machine, struct npu_error *err)
+{
+	const struct simulation_request *r = &s->request;
+	if (!record_init(&s->record, r->program, r->hw->dram.channels, r->want_record))
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %" PRIu32 " instructions",
+				r->program->ninsns);
+	struct probe probe = record_probe(&s->record);
+	return machine(r->hw, r->program, r->ideal, &probe, &s->totals, err) &&
+	       record_finish(&s->record, s->totals.cycles, err) &&
+	       account_init(&s->account, r, &s->record, &s->totals, err);
+}
+
+struct simulation *simulate_on(simulate_machine *machine, const struct simulation_request *request,
+			       struct npu_error *err)
+{
+	struct simulation *s = calloc(1, sizeof(*s));
+	if (!s) {
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	s->request = *request;
+	if (!run(s, machine, err)) {
+		simulation_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void simulation_free(struct simulation *s)
+{
+	if (!s)
+		return;
+	account_fini(&s->account);
+	record_fini(&s->record);
+	free(s);
+}
+
+uint64_t simulation_cycles(const struct simulation *s) { return s->account.cycles; }
+
+const char *simulate_arg_text(const struct npu_kernel *kernel, const struct npu_args *args, unsigned param,
+			      char out[32])
+{
+	const struct npu_param *p = &kernel->params[param];
+	switch (p->type) {
+	case NPU_PARAM_CHOICE:
+		return p->choices[args->value[param]];
+	case NPU_PARAM_INT:
+		break;
+	}
+	snprintf(out, 32, "%" PRId64, args->value[param]);
+	return out;
+}
+
+const char *simulate_hw_name(const struct hw *hw)
+{
+	const char *slash = strrchr(hw->name, '/');
+	return slash ? slash + 1 : hw->name;
+}
+
+const char *simulate_ideal_name(unsigned bit)
+{
+	static const struct {
+		enum machine_ideal part;
+		const char *name;
+	} parts[] = {
+		{ MACHINE_IDEAL_DRAM, "dram" },     { MACHINE_IDEAL_SRAM, "sram" },         { MACHINE_IDEAL_VECTOR, "vector" },
+		{ MACHINE_IDEAL_MATRIX, "matrix" }, { MACHINE_IDEAL_DISPATCH, "dispatch" },
+	};
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].part == 1u << bit)
+			return parts[i].name;
+	return NULL;
+}
