@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which lanes a run has and what is in them. */
+#include "sim/timeline/lanes.h"
+
+#include "sim/timeline/counters.h"
+#include "sim/timeline/flows.h"
+#include "sim/timeline/region_lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lanes of one engine. A hardware slot holds an instruction at a time, so it is one lane; should two overlap all the same,
+ * the second goes to a lane of its own rather than into the first. */
+enum { SLOTS = 64, SHARES = 4 };
+struct engine_lanes {
+	uint32_t work[SLOTS][SHARES]; /* lane + 1; 0: none */
+	uint64_t free_at[SLOTS][SHARES];
+	uint32_t drain, instants, states; /* lane + 1 */
+};
+
+struct walk {
+	const struct simulation *s;
+	const struct timeline_writer *writer;
+	struct engine_lanes engine[NPU_ENGINES];
+	struct region_lanes regions;
+	struct flows flows;
+	uint32_t nlanes;
+	uint32_t sequencer, counters;
+};
+
+static bool declare(struct walk *w, enum timeline_kind kind, const char *name, const char *unit)
+{
+	struct timeline_lane lane = { .id = w->nlanes++, .kind = kind, .name = name, .unit = unit };
+	return w->writer->lane(w->writer->ctx, &lane);
+}
+
+/* The lane of a slice in a slot: the first that is free when it begins. */
+static unsigned share_of(struct engine_lanes *lanes, uint32_t slot, uint64_t from, uint64_t to)
+{
+	unsigned share = 0;
+	while (share < SHARES - 1 && lanes->free_at[slot][share] > from)
+		share++;
+	lanes->free_at[slot][share] = to;
+	return share;
+}
+
+static uint32_t slot_of(const struct probe_insn *event) { return event->slot < SLOTS ? event->slot : SLOTS - 1; }
+
+/* What an instruction shows: [from, to) in its slot, then, for a product, [to, end) of the drain. */
+struct shown {
+	uint64_t from, to, drain_from, end;
+};
+
+static struct shown shown_of(const struct probe_insn *event, uint64_t *drained)
+{
+	struct shown s = { event->stream_begin, event->end, event->end, event->end };
+	if (event->engine != NPU_ENGINE_MATRIX)
+		return s;
+	s.to = event->stream_end;
+	s.drain_from = s.to > *drained ? s.to : *drained;
+	*drained = s.end;
+	return s;
+}
+
+/* Which lanes the engine's instructions need; marks them with 1. */
+static void find_lanes(struct walk *w, enum npu_engine e)
+{
+	const struct npu_program *p = w->s->request.program;
+	struct engine_lanes *lanes = &w->engine[e];
+	uint64_t drained = 0;
+	for (uint32_t i = 0; i < p->ninsns; i++) {
+		if (npu_op_engine(p->insns[i].op) != e)
+			continue;
+		const struct probe_insn *event = &w->s->record.events[i];
+		struct shown s = shown_of(event, &drained);
+		if (s.from < s.to)
+			lanes->work[slot_of(event)][share_of(lanes, slot_of(event), s.from, s.to)] = 1;
+		if (s.drain_from < s.end)
+			lanes->drain = 1;
+		else if (s.from == s.to)
+			lanes->instants = 1;
+	}
+	memset(lanes->free_at, 0, sizeof(lanes->free_at));
+}
+
+static bool declare_work(struct walk *w, enum npu_engine e, uint32_t slot, unsigned share)
+{
+	bool dma = e == NPU_ENGINE_LOAD || e == NPU_ENGINE_STORE;
+	char name[64], number[16] = "", letter[16] = "";
+	if (dma)
+		snprintf(number, sizeof(number), ".%u", (unsigned)slot);
+	if (share > 0)
+		snprintf(letter, sizeof(letter), " (%u)", share + 1);
+	snprintf(name, sizeof(name), "%s%s%s", npu_engine_name(e), number, letter);
+	w->engine[e].work[slot][share] = w->nlanes + 1;
+	return declare(w, TIMELINE_WORK, name, NULL);
+}
+
+static bool declare_engine(struct walk *w, enum npu_engine e)
+{
+	struct engine_lanes *lanes = &w->engine[e];
+	char name[64];
+	find_lanes(w, e);
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		for (unsigned share = 0; share < SHARES; share++)
+			if (lanes->work[slot][share] && !declare_work(w, e, slot, share))
+				return false;
+	if (lanes->drain) {
+		snprintf(name, sizeof(name), "%s.drain", npu_engine_name(e));
+		lanes->drain = w->nlanes + 1;
+		if (!declare(w, TIMELINE_DRAIN, name, NULL))
+			return false;
+	}
+	if (lanes->instants) {
+		snprintf(name, sizeof(name), "%s.sync", npu_engine_name(e));
+		lanes->instants = w->nlanes + 1;
+		if (!declare(w, TIMELINE_INSTANTS, name, NULL))
+			return false;
+	}
+	snprintf(name, sizeof(name), "%s states", npu_engine_name(e));
+	lanes->states = w->nlanes + 1;
+	return declare(w, TIMELINE_STATES, name, NULL);
+}
+
+static bool declare_regions(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->regions.nlanes; i++) {
+		char name[64], letter[16] = "";
+		if (w->regions.order[i] > 0)
+			snprintf(letter, sizeof(letter), " (%u)", (unsigned)w->regions.order[i] + 1);
+		snprintf(name, sizeof(name), "regions %u%s", (unsigned)w->regions.depth[i], letter);
+		if (!declare(w, TIMELINE_REGIONS, name, NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool declare_lanes(struct walk *w)
+{
+	if (!declare_regions(w))
+		return false;
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		if (!declare_engine(w, (enum npu_engine)e))
+			return false;
+	w->sequencer = w->nlanes;
+	if (!declare(w, TIMELINE_STATES, "sequencer", NULL))
+		return false;
+	w->counters = w->nlanes;
+	for (unsigned i = 0; i < TIMELINE_COUNTERS; i++)
+		if (!declare(w, TIMELINE_COUNTER, timeline_counter(i).name, timeline_counter(i).unit))
+			return false;
+	return true;
+}
+
+static bool walk_regions(const struct walk *w)
+{
+	for (uint32_t i = 0; i < w->regions.nslices; i++) {
+		const struct region_slice *r = &w->regions.slices[i];
+		struct timeline_slice slice = {
+			.lane = r->lane,
+			.from = r->from,
+			.to = r->to,
+			.name = w->s->request.program->regions[r->region].name,
+			.insn = PROBE_NOBODY,
+		};
+		if (!w->writer->slice(w->writer->ctx, &slice))
+			return false;
+	}
+	return true;
+}
+
+/* Flows arrive at the first slice of an instruction and leave from its last. */
+static void set_flows(const struct walk *w, struct timeline_slice *slice, bool first, bool last)
+{
+	const struct probe_insn *event = &w->s->record.events[slice->insn];
+	memset(&slice->flows, 0, sizeof(slice->flows));
+	for (unsigned i = 0; first && i < NPU_SYNC_SLOTS; i++) {
+		if (event->enabled_by[i] >= w->s->request.program->ninsns)
+			continue;
+		slice->flows.in[slice->flows.nin++] = flow_of(slice->insn, i);
+		slice->flows.tied |= w->s->record.events[event->enabled_by[i]].end == slice->from;
+	}
+	if (last) {
+		slice->flows.out = w->flows.items + w->flows.first[slice->insn];
+		slice->flows.nout = (uint32_t)(w->flows.first[slice->insn + 1] - w->flows.first[slice->insn]);
+	}
+	slice->details = first;
+}
+
+/* The slices of one lane after the other would need a pass each; a pass an engine writes them in the order of their
+ * instructions, which is the order of time in each of its lanes. */
+static bool walk_insn(struct walk *w, enum npu_engine e, uint32_t insn, uint64_t *drained)
+{
+	struct engine_lanes *lanes = &w->engine[e];
+	const struct probe_insn *event = &w->s->record.events[insn];
+	struct shown s = shown_of(event, drained);
+	bool streams = s.from < s.to, drains = s.drain_from < s.end;
+	struct timeline_slice slice = { .name = npu_op_mnemonic(w->s->request.program->insns[insn].op), .insn = insn };
+	if (!streams && !drains) {
+		slice.lane = lanes->instants - 1;
+		slice.from = slice.to = s.end;
+		set_flows(w, &slice, true, true);
+		return w->writer->slice(w->writer->ctx, &slice);
+	}
+	if (streams) {
+		slice.lane = lanes->work[slot_of(event)][share_of(lanes, slot_of(event), s.from, s.to)] - 1;
+		slice.from = s.from;
+		slice.to = s.to;
+		set_flows(w, &slice, true, !drains);
+		if (!w->writer->slice(w->writer->ctx, &slice))
+			return false;
+	}
+	if (!drains)
+		return true;
+	slice.lane = lanes->drain - 1;
+	slice.from = s.drain_from;
+	slice.to = s.end;
+	set_flows(w, &slice, !streams, true);
+	return w->writer->slice(w->writer->ctx, &slice);
+}
+
+static bool walk_engine(struct walk *w, enum npu_engine e)
+{
+	const struct npu_program *p = w->s->request.program;
+	uint64_t drained = 0;
+	for (uint32_t i = 0; i < p->ninsns; i++)
+		if (npu_op_engine(p->insns[i].op) == e && !walk_insn(w, e, i, &drained))
+			return false;
+	return true;
+}
+
+/* Spans of equal state join, whoever decided it. */
+static bool walk_spans(const struct walk *w, const struct record_spans *spans, uint32_t lane, bool sequencer)
+{
+	uint64_t from = 0;
+	for (uint64_t i = 0; i < spans->count; i++) {
+		const struct record_span *s = &spans->items[i];
+		if (i + 1 < spans->count && spans->items[i + 1].state == s->state)
+			continue;
+		struct timeline_slice slice = {
+			.lane = lane,
+			.from = from,
+			.to = s->to,
+			.name = sequencer ? account_sequencer_name((enum npu_seq_state)s->state)
+					  : account_state_name((enum npu_state)s->state),
+			.insn = PROBE_NOBODY,
+		};
+		from = s->to;
+		if (!w->writer->slice(w->writer->ctx, &slice))
+			return false;
+	}
+	return true;
+}
+
+static bool walk_lanes(struct walk *w)
+{
+	if (!walk_regions(w))
+		return false;
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		if (!walk_engine(w, (enum npu_engine)e) ||
+		    !walk_spans(w, &w->s->record.spans[e], w->engine[e].states - 1, false))
+			return false;
+	return walk_spans(w, &w->s->record.sequencer_spans, w->sequencer, true) &&
+	       timeline_counters(w->s, w->writer, w->counters);
+}
+
+bool timeline_walk(const struct simulation *s, const struct timeline_writer *writer)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	if (!w)
+		return false;
+	w->s = s;
+	w->writer = writer;
+	bool ok = region_lanes_init(&w->regions, &s->record) && flows_init(&w->flows, &s->record) && declare_lanes(w) &&
+		  walk_lanes(w);
+	region_lanes_fini(&w->regions);
+	flows_fini(&w->flows);
+	free(w);
+	return ok;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes and slices as Perfetto tracks and track events. */
+#include "sim/timeline/pftrace.h"
+
+#include "isa/access.h"
+#include "sim/timeline/lanes.h"
+#include "sim/timeline/pf_packet.h"
+#include "sim/timeline/stalls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESS = 1, FIRST_LANE = 2, PID = 1, BY_RANK = 3, NEVER_MERGE = 2, UNIT_BYTES = 3 };
+enum { TEXT_SIZE = 512 };
+
+struct pftrace {
+	const struct simulation *s;
+	struct pf_writer pf;
+	struct stalls stalls;
+	char text[TEXT_SIZE], place[TEXT_SIZE];
+};
+
+static Pf__CounterDescriptor counter_of(const struct timeline_lane *lane)
+{
+	Pf__CounterDescriptor counter = PF__COUNTER_DESCRIPTOR__INIT;
+	counter.has_unit = strcmp(lane->unit, "bytes") == 0;
+	counter.unit = UNIT_BYTES;
+	if (!counter.has_unit)
+		counter.unit_name = (char *)lane->unit;
+	return counter;
+}
+
+static bool on_lane(void *ctx, const struct timeline_lane *lane)
+{
+	struct pftrace *t = ctx;
+	Pf__TrackDescriptor track = PF__TRACK_DESCRIPTOR__INIT;
+	Pf__CounterDescriptor counter;
+	track.has_uuid = track.has_parent_uuid = track.has_sibling_order_rank = true;
+	track.has_sibling_merge_behavior = true;
+	track.uuid = FIRST_LANE + lane->id;
+	track.parent_uuid = PROCESS;
+	track.sibling_order_rank = (int32_t)lane->id;
+	track.sibling_merge_behavior = NEVER_MERGE;
+	track.name = (char *)lane->name;
+	if (lane->kind == TIMELINE_COUNTER) {
+		counter = counter_of(lane);
+		track.counter = &counter;
+	}
+	pf_track(&t->pf, &track);
+	return !t->pf.failed;
+}
+
+static void annotate_stalls(struct pftrace *t, uint32_t insn)
+{
+	static const char *const names[NPU_STATES] = {
+#define STATE(NAME, text, group, doc) [NPU_STATE_##NAME] = "stall " text,
+#include "models/states.def"
+	};
+	uint64_t cycles[NPU_STATES];
+	stalls_of(&t->stalls, insn, cycles);
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		if (cycles[s] > 0)
+			pf_annotate_uint(&t->pf, names[s], cycles[s]);
+}
+
+static void annotate_insn(struct pftrace *t, uint32_t i)
+{
+	const struct npu_program *p = t->s->request.program;
+	const struct probe_insn *event = &t->s->record.events[i];
+	npu_insn_print(p, i, t->text, sizeof(t->text));
+	pf_annotate_uint(&t->pf, "instruction", i);
+	pf_annotate_text(&t->pf, "text", t->text);
+	if (p->place[i].line > 0)
+		pf_annotate_text(&t->pf, "source", npu_insn_place(p, i, t->place, sizeof(t->place)));
+	if (p->region[i] != NPU_NO_REGION)
+		pf_annotate_text(&t->pf, "region", p->regions[p->region[i]].name);
+	uint64_t bytes = npu_insn_dram_bytes(&p->insns[i]), macs = npu_insn_macs(&p->insns[i]);
+	if (bytes > 0)
+		pf_annotate_uint(&t->pf, "bytes", bytes);
+	if (macs > 0)
+		pf_annotate_uint(&t->pf, "macs", macs);
+	pf_annotate_uint(&t->pf, "issued", event->issued);
+	pf_annotate_uint(&t->pf, "at head", event->head);
+	pf_annotate_uint(&t->pf, "start", event->start);
+	pf_annotate_uint(&t->pf, "end", event->end);
+	annotate_stalls(t, i);
+}
+
+static void set_flows_in(struct pftrace *t, const struct timeline_slice *slice)
+{
+	t->pf.event.n_terminating_flow_ids = slice->flows.nin;
+	t->pf.event.terminating_flow_ids = (uint64_t *)slice->flows.in;
+}
+
+static void set_flows_out(struct pftrace *t, const struct timeline_slice *slice)
+{
+	t->pf.event.n_flow_ids = slice->flows.nout;
+	t->pf.event.flow_ids = (uint64_t *)slice->flows.out;
+}
+
+static bool on_slice(void *ctx, const struct timeline_slice *slice)
+{
+	struct pftrace *t = ctx;
+	uint64_t track = FIRST_LANE + slice->lane;
+	bool instant = slice->from == slice->to;
+	pf_event_begin(&t->pf, instant ? PF_INSTANT : PF_SLICE_BEGIN, track, slice->from, slice->name);
+	/* A reader sorts by time, then by place in the file: an arrival before its departure would be lost. */
+	if (instant || !slice->flows.tied)
+		set_flows_in(t, slice);
+	if (instant)
+		set_flows_out(t, slice);
+	if (slice->details)
+		annotate_insn(t, slice->insn);
+	else if (slice->insn != PROBE_NOBODY)
+		pf_annotate_uint(&t->pf, "instruction", slice->insn);
+	pf_event_end(&t->pf);
+	if (!instant) {
+		pf_event_begin(&t->pf, PF_SLICE_END, track, slice->to, NULL);
+		set_flows_out(t, slice);
+		if (slice->flows.tied)
+			set_flows_in(t, slice);
+		pf_event_end(&t->pf);
+	}
+	return !t->pf.failed;
+}
+
+static bool on_counter(void *ctx, uint32_t lane, uint64_t time, double value)
+{
+	struct pftrace *t = ctx;
+	pf_event_begin(&t->pf, PF_COUNTER, FIRST_LANE + lane, time, NULL);
+	if (value == (double)(int64_t)value) {
+		t->pf.event.has_counter_value = true;
+		t->pf.event.counter_value = (int64_t)value;
+	} else {
+		t->pf.event.has_double_counter_value = true;
+		t->pf.event.double_counter_value = value;
+	}
+	pf_event_end(&t->pf);
+	return !t->pf.failed;
+}
+
+/* The process that all lanes belong to says what was run, and how long a nanosecond is. */
+static void write_process(struct pftrace *t)
+{
+	const struct simulation_request *r = &t->s->request;
+	char name[512], scale[64], clock[64];
+	snprintf(name, sizeof(name), "npusim: %s on %s", r->subject, simulate_hw_name(r->hw));
+	snprintf(scale, sizeof(scale), "1 ns shown = 1 cycle");
+	snprintf(clock, sizeof(clock), "real clock %g MHz", r->hw->npu.clock_mhz);
+	char *labels[] = { scale, clock };
+	Pf__ProcessDescriptor process = PF__PROCESS_DESCRIPTOR__INIT;
+	process.has_pid = true;
+	process.pid = PID;
+	process.process_name = name;
+	process.n_process_labels = sizeof(labels) / sizeof(labels[0]);
+	process.process_labels = labels;
+	Pf__TrackDescriptor track = PF__TRACK_DESCRIPTOR__INIT;
+	track.has_uuid = track.has_child_ordering = true;
+	track.uuid = PROCESS;
+	track.child_ordering = BY_RANK;
+	track.process = &process;
+	pf_track(&t->pf, &track);
+
+	pf_event_begin(&t->pf, PF_INSTANT, PROCESS, 0, "run");
+	pf_annotate_text(&t->pf, "program", r->program->name);
+	pf_annotate_uint(&t->pf, "program hash", r->program->hash);
+	pf_annotate_text(&t->pf, "hardware", simulate_hw_name(r->hw));
+	pf_annotate_real(&t->pf, "clock MHz", r->hw->npu.clock_mhz);
+	pf_annotate_uint(&t->pf, "cycles", t->s->account.cycles);
+	pf_event_end(&t->pf);
+}
+
+static bool write_trace(struct pftrace *t)
+{
+	const struct timeline_writer writer = { t, on_lane, on_slice, on_counter };
+	if (!stalls_init(&t->stalls, &t->s->record))
+		return false;
+	write_process(t);
+	return timeline_walk(t->s, &writer);
+}
+
+bool pftrace_write(const struct simulation *s, FILE *out, bool gzip, struct npu_error *err)
+{
+	struct pftrace *t = calloc(1, sizeof(*t));
+	if (!t || !pf_init(&t->pf, out, gzip)) {
+		free(t);
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the timeline");
+	}
+	t->s = s;
+	bool walked = write_trace(t), written = pf_fini(&t->pf);
+	stalls_fini(&t->stalls);
+	free(t);
+	if (ferror(out))
+		return npu_fail(err, NPU_ERR_IO, "the timeline cannot be written");
+	return (walked && written) || npu_fail(err, NPU_ERR_MEMORY, "out of memory for the timeline");
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Perfetto's trace format. */
+#ifndef NPU_SIM_TIMELINE_PFTRACE_H
+#define NPU_SIM_TIMELINE_PFTRACE_H
+
+#include "sim/simulate_parts.h"
+
+/* Writes the whole trace. One cycle is one nanosecond; the real clock is in the description. The same simulation gives the
+ * same bytes. */
+bool pftrace_write(const struct simulation *, FILE *, bool gzip, struct npu_error *);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A counting sort of all stalled spans by instruction. */
+#include "sim/timeline/stalls.h"
+
+#include "sim/account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool counts(const struct record *r, const struct record_span *s)
+{
+	return s->insn < r->program->ninsns && account_state_is_stall((enum npu_state)s->state);
+}
+
+static void fill(struct stalls *st, const struct record *r, const struct record_spans *spans)
+{
+	uint64_t from = 0;
+	for (uint64_t i = 0; i < spans->count; i++) {
+		const struct record_span *s = &spans->items[i];
+		if (counts(r, s))
+			st->items[st->first[s->insn + 1]++] = (struct stalls_item){ s->to - from, s->state };
+		from = s->to;
+	}
+}
+
+bool stalls_init(struct stalls *st, const struct record *r)
+{
+	uint32_t n = r->program->ninsns;
+	st->first = calloc(n + 2ull, sizeof(*st->first));
+	st->items = NULL;
+	if (!st->first)
+		return false;
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		for (uint64_t i = 0; i < r->spans[e].count; i++)
+			if (counts(r, &r->spans[e].items[i]))
+				st->first[r->spans[e].items[i].insn + 2]++;
+	for (uint32_t i = 2; i <= n + 1; i++)
+		st->first[i] += st->first[i - 1];
+	st->items = malloc((st->first[n + 1] + 1) * sizeof(*st->items));
+	if (!st->items)
+		return false;
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		fill(st, r, &r->spans[e]);
+	return true;
+}
+
+void stalls_fini(struct stalls *st)
+{
+	free(st->first);
+	free(st->items);
+	memset(st, 0, sizeof(*st));
+}
+
+void stalls_of(const struct stalls *st, uint32_t insn, uint64_t cycles[NPU_STATES])
+{
+	memset(cycles, 0, NPU_STATES * sizeof(*cycles));
+	for (uint64_t i = st->first[insn]; i < st->first[insn + 1]; i++)
+		cycles[st->items[i].state] += st->items[i].cycles;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timeline files: the extension chooses the format. */
+#include "sim/output.h"
+#include "sim/simulate_parts.h"
+#include "sim/timeline/pftrace.h"
+
+#include <string.h>
+
+struct format {
+	const char *extension;
+	bool (*write)(const struct simulation *, FILE *, struct npu_error *);
+	const char *advice;
+};
+
+static bool write_pftrace(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	return pftrace_write(s, out, false, err);
+}
+
+static bool write_pftrace_gz(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	return pftrace_write(s, out, true, err);
+}
+
+static const struct format formats[] = {
+	{ ".pftrace", write_pftrace, "open it at ui.perfetto.dev (1 ns shown = 1 cycle)" },
+	{ ".pftrace.gz", write_pftrace_gz, "open it at ui.perfetto.dev (1 ns shown = 1 cycle)" },
+};
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+static const struct format *format_of(const char *path)
+{
+	uint64_t length = strlen(path);
+	for (unsigned i = 0; i < FORMATS; i++) {
+		uint64_t n = strlen(formats[i].extension);
+		if (length > n && strcmp(path + length - n, formats[i].extension) == 0)
+			return &formats[i];
+	}
+	return NULL;
+}
+
+bool timeline_check(const char *path, struct npu_error *err)
+{
+	char list[128] = "";
+	if (format_of(path))
+		return true;
+	for (unsigned i = 0; i < FORMATS; i++) {
+		uint64_t n = strlen(list);
+		snprintf(list + n, sizeof(list) - n, "%s%s", i > 0 ? ", " : "", formats[i].extension);
+	}
+	return npu_fail(err, NPU_ERR_VALUE, "--timeline %s: the name must end in one of %s", path, list);
+}
+
+bool timeline_write(const struct simulation *s, const char *path, struct npu_error *err)
+{
+	if (!timeline_check(path, err))
+		return false;
+	if (!s->record.keep)
+		return npu_fail(err, NPU_ERR_VALUE, "%s: the run was not recorded", path);
+	struct output *out = output_open(path, err);
+	if (!out)
+		return false;
+	if (!format_of(path)->write(s, output_stream(out), err)) {
+		output_abort(out);
+		return false;
+	}
+	return output_commit(out, err);
+}
+
+const char *timeline_advice(const char *path)
+{
+	const struct format *format = format_of(path);
+	return format ? format->advice : "";
+}

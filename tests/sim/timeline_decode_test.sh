@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A real run's timeline, decoded by protoc instead of by us, adds up to the run's report.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+command -v protoc >/dev/null || { echo "no protoc here: skipped"; exit 77; }
+NPUSIM=${NPUSIM:?} SRC=${SRC:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# check NAME RUN...: runs, decodes, compares every figure that the timeline can tell.
+check() {
+    local name=$1
+    shift
+    "$NPUSIM" run "$@" --quiet --report "$name.json" --timeline "$name.pftrace" --timeline "$name.pftrace.gz"
+    gzip -dc "$name.pftrace.gz" | cmp - "$name.pftrace"
+    protoc --decode=pf.Trace --proto_path="$SRC/sim/timeline" perfetto.proto <"$name.pftrace" >"$name.txt"
+
+    # STATES ENGINE STATE CYCLES lines, instructions, flows; refuses what a timeline must not hold.
+    awk '
+        function fail(text) { print FILENAME ": " text; failed = 1; exit 1 }
+        # A packet: its own fields first, then nested ones; a closing brace at column 0 ends it.
+        /^packet/ { ts = type = track = name = uuid = ""; next }
+        /^}/ {
+            if (uuid != "") tracks[uuid] = track_name
+            if (type == 1) {
+                if (track in open) fail("a slice nests in " tracks[track])
+                if (ts + 0 < last[track] + 0) fail(tracks[track] " goes back")
+                open[track] = ts; opened[track] = name; slices++
+            } else if (type == 2) {
+                if (!(track in open)) fail("a slice of " tracks[track] " ends that never began")
+                if (ts + 0 <= open[track] + 0) fail("an empty slice in " tracks[track])
+                sum[track SUBSEP opened[track]] += ts - open[track]
+                delete open[track]; last[track] = ts
+            }
+            next
+        }
+        /^  timestamp:/ { ts = $2 }
+        /^  track_descriptor/ { uuid = "?" }
+        /^    uuid:/ { uuid = $2 }
+        /^    name:/ && uuid != "" { track_name = substr($0, index($0, "\"") + 1); sub(/"$/, "", track_name) }
+        /^    type:/ { type = $2 }
+        /^    track_uuid:/ { track = $2 }
+        /^    name_iid:/ { name = $2 }
+        /^    flow_ids:/ { out[$2]++; flows++ }
+        /^    terminating_flow_ids:/ { into[$2]++ }
+        /^    event_names/ { in_names = 1 }
+        in_names && /^      iid:/ { iid = $2 }
+        in_names && /^      name:/ { text = $2; gsub(/"/, "", text); names[iid] = text; in_names = 0 }
+        /^    debug_annotation_names/ { in_annotations = 1 }
+        in_annotations && /^      iid:/ { iid = $2 }
+        in_annotations && /^      name:/ { if ($0 ~ /"issued"/) issued = iid; in_annotations = 0 }
+        /^      name_iid:/ { annotation[$2]++ }
+        END {
+            if (failed) exit 1
+            for (key in open) fail("a slice of " tracks[key] " never ends")
+            for (id in out) if (out[id] != 1 || into[id] != 1) fail("flow " id " has " into[id] + 0 " ends")
+            for (id in into) if (!(id in out)) fail("flow " id " comes from nowhere")
+            for (key in sum) {
+                split(key, part, SUBSEP)
+                print tracks[part[1]] "/" names[part[2]], sum[key]
+            }
+            print "instructions", annotation[issued]
+        }' "$name.txt" | sort >"$name.sums"
+
+    local engine state cycles
+    for engine in load store matrix vector; do
+        while read -r state cycles; do
+            expect "$name" "$engine states/$state" "$cycles"
+        done < <(states "$engine" "$name.json")
+    done
+    expect "$name" instructions "$(sed -n '/"program": {/,/}/s/.*"instructions": \([0-9]*\).*/\1/p' "$name.json")"
+    echo "$name: $(wc -l <"$name.sums") sums, $(grep -c '^packet' "$name.txt") packets agree"
+}
+
+# states ENGINE FILE: "STATE CYCLES" for busy, idle and each stall of the engine in the report's `engines`.
+states() {
+    sed -n '/^  "engines": {/,/^  }/p' "$2" |
+        sed -n "/^    \"$1\": {/,/^    }/s/^ *\"\([a-z_]*\)\": \([0-9]*\),\{0,1\}\$/\1 \2/p" |
+        grep -v '^\(active\|instructions\) '
+}
+
+# expect NAME KEY VALUE: a sum of the timeline; a value of 0 has none.
+expect() {
+    local found
+    found=$(sed -n "s|^$2 ||p" "$1.sums")
+    [ "${found:-0}" = "$3" ] || {
+        echo "$1: $2 is ${found:-0} in the timeline and $3 in the report"
+        exit 1
+    }
+}
+
+check qk qk_tiled seq=256 heads=1
+check flash flash_attention seq=256 heads=2
+check gemm gemm m=128 n=128 k=128 --hw tiny-256k
