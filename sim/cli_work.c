@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of a command line to a machine and a program. */
+#include "sim/cli_work.h"
+#include "models/matrix.h"
+#include "sim/config_file.h"
+#include "sim/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Larger programs than this are not meant; it keeps an endless pipe from filling memory. */
+enum { PROGRAM_FILE_MAX = 1 << 30 };
+
+const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* Text never holds a NUL; the header of the binary form does. */
+static bool is_binary(const char *text, uint64_t nbytes)
+{
+	return memchr(text, '\0', nbytes < 64 ? nbytes : 64) != NULL || (nbytes >= 4 && memcmp(text, "NPUB", 4) == 0);
+}
+
+struct npu_program *program_load(const char *path, struct npu_error *err)
+{
+	uint64_t nbytes;
+	char *text = read_whole_file(path, PROGRAM_FILE_MAX, &nbytes, err);
+	if (!text)
+		return NULL;
+	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+	struct npu_program *program = NULL;
+	if (nbytes == 0)
+		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
+	else if (is_binary(text, nbytes) || has_suffix(path, ".npub"))
+		program = npu_program_decode((const uint8_t *)text, nbytes, name, err);
+	else
+		program = npu_asm_text(text, nbytes, name, err);
+	free(text);
+	return program;
+}
+
+const struct npu_kernel *kernel_find(const char *name, struct npu_error *err)
+{
+	const char *names[256];
+	unsigned n = 0;
+	const struct npu_kernel *kernel = npu_kernel_find(name);
+	if (kernel)
+		return kernel;
+	while (npu_kernels[n] && n < 256) {
+		names[n] = npu_kernels[n]->name;
+		n++;
+	}
+	const char *meant = npu_nearest(name, names, n);
+	npu_fail(err, NPU_ERR_VALUE, "unknown kernel \"%.64s\"; %s%s%s", name, meant ? "did you mean " : "",
+		 meant ? meant : "npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub",
+		 meant ? "?" : "");
+	return NULL;
+}
+
+bool write_file(const char *path, const void *bytes, uint64_t nbytes, struct npu_error *err)
+{
+	struct output *output = output_open(path, err);
+	if (!output)
+		return false;
+	/* A failed write is told by the commit. */
+	fwrite(bytes, 1, nbytes, output_stream(output));
+	return output_commit(output, err);
+}
+
+bool work_config(struct work *work, const struct cli *cli, struct npu_error *err)
+{
+	*work = (struct work){ 0 };
+	config_init(&work->config);
+	return config_read(&work->config, cli->hw, cli->sets, cli->nsets, err);
+}
+
+void work_fini(struct work *work)
+{
+	npu_program_free(work->program);
+	config_fini(&work->config);
+}
+
+static bool is_file(const char *name)
+{
+	return strcmp(name, "-") == 0 || strchr(name, '/') || has_suffix(name, ".npu") || has_suffix(name, ".npub") ||
+	       (!npu_kernel_find(name) && access(name, F_OK) == 0);
+}
+
+static bool load_file(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
+{
+	if (cli->nparameters)
+		return npu_fail(err, NPU_ERR_USAGE, "%s: parameters belong to kernels, and %s is a file", cli->parameters[0],
+				file_name(name));
+	work->program = program_load(name, err);
+	return work->program != NULL;
+}
+
+static bool build_kernel(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
+{
+	struct npu_capacity capacity = hw_capacity(&work->config.hw);
+	work->kernel = kernel_find(name, err);
+	if (!work->kernel)
+		return false;
+	npu_args_init(work->kernel, &work->args);
+	for (unsigned i = 0; i < cli->nparameters; i++)
+		if (!npu_args_set(work->kernel, &work->args, cli->parameters[i], err))
+			return false;
+	work->program = npu_kernel_build(work->kernel, &capacity, &work->args, err);
+	return work->program != NULL;
+}
+
+/* What only some machines can do. */
+static bool check_machine(const struct hw *hw, const struct npu_program *program, struct npu_error *err)
+{
+	char place[256], text[sizeof err->text];
+	for (uint32_t i = 0; i < program->ninsns; i++)
+		if (program->insns[i].op == NPU_OP_MATMUL && !matrix_check(hw, &program->insns[i], err)) {
+			if (!err)
+				return false;
+			snprintf(text, sizeof text, "%s", err->text);
+			return npu_fail(err, err->code, "%s: %s", npu_insn_place(program, i, place, sizeof place), text);
+		}
+	return true;
+}
+
+bool work_program(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
+{
+	const struct hw *hw = &work->config.hw;
+	struct npu_capacity capacity = hw_capacity(hw);
+	snprintf(work->subject, sizeof work->subject, "%s", file_name(name));
+	if (!(is_file(name) ? load_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
+		return false;
+	return npu_program_fits(work->program, &capacity.limits, err) && check_machine(hw, work->program, err);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command works on: the machine and the program that its words name. */
+#ifndef NPU_SIM_CLI_WORK_H
+#define NPU_SIM_CLI_WORK_H
+
+#include "kernels/kernel.h"
+#include "sim/cli.h"
+#include "sim/config.h"
+
+struct work {
+	struct config config;
+	struct npu_program *program;     /* NULL until work_program() */
+	const struct npu_kernel *kernel; /* NULL: the program came from a file */
+	struct npu_args args;            /* of the kernel, resolved */
+	char subject[128];               /* kernel, or file name without its folder */
+};
+
+/* The machine of --hw and the hardware keys. On failure, too, work_fini() frees. */
+bool work_config(struct work *, const struct cli *, struct npu_error *err);
+/* The program that `name` names, a kernel with the command line's parameters or a file, for the machine; it fits and
+ * the machine can do all it asks for. After work_config(). */
+bool work_program(struct work *, const struct cli *, const char *name, struct npu_error *err);
+void work_fini(struct work *);
+
+/* Reads a program, binary or text by its first bytes; "-" is stdin. */
+struct npu_program *program_load(const char *path, struct npu_error *err);
+/* Finds a kernel; an error names the nearest. */
+const struct npu_kernel *kernel_find(const char *name, struct npu_error *err);
+/* The part of a path behind its last slash; "stdin" for "-". */
+const char *file_name(const char *path);
+/* Writes text or bytes to a named file, "-" for stdout. */
+bool write_file(const char *path, const void *bytes, uint64_t nbytes, struct npu_error *err);
+
+#endif

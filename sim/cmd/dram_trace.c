@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request trace fed to the DRAM controller alone: reader, pump and latencies. */
+#include "sim/cmd/dram_trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Pushed and not completed: more than the controller's queues and pipeline hold, so that it never starves. */
+enum { IN_FLIGHT = 192, STEP_CLK = 64, CHANNELS_MAX = 64 };
+
+struct line {
+	uint64_t addr, cycle;
+	bool write, has_cycle;
+};
+
+/* What is known of a request until the end. */
+struct request {
+	uint64_t arrival, done;
+	uint64_t order; /* its last burst among those of its channel and direction */
+	uint8_t channel;
+	bool write;
+};
+
+struct clocks {
+	uint64_t *clk;
+	uint64_t n, capacity;
+};
+
+struct pump {
+	const struct dram_config *config;
+	struct dram *dram;
+	struct request *requests;
+	uint64_t pushed, completed, capacity;
+	bool timed, failed;
+	uint64_t bursts[CHANNELS_MAX][2];     /* pushed, by channel and direction */
+	struct clocks column[CHANNELS_MAX][2]; /* when each left the queue: its column command */
+};
+
+static void completed(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
+{
+	struct pump *pump = ctx;
+	(void)port;
+	pump->requests[tag].done = clk;
+	pump->completed++;
+}
+
+static void command(void *ctx, const struct dram_command *c)
+{
+	struct pump *pump = ctx;
+	if (c->op != DRAM_RD && c->op != DRAM_WR)
+		return;
+	struct clocks *column = &pump->column[c->channel][c->op == DRAM_WR];
+	if (column->n == column->capacity) {
+		uint64_t capacity = column->capacity ? column->capacity * 2 : 1024;
+		uint64_t *more = realloc(column->clk, capacity * sizeof *more);
+		if (!more) {
+			pump->failed = true;
+			return;
+		}
+		column->clk = more;
+		column->capacity = capacity;
+	}
+	column->clk[column->n++] = c->clk;
+}
+
+static bool push(struct pump *pump, uint64_t clk, const struct line *line)
+{
+	if (pump->pushed == pump->capacity) {
+		uint64_t capacity = pump->capacity ? pump->capacity * 2 : 4096;
+		struct request *more = realloc(pump->requests, capacity * sizeof *more);
+		if (!more || capacity > UINT32_MAX)
+			pump->failed = true;
+		pump->requests = more ? more : pump->requests;
+		if (pump->failed)
+			return false;
+		pump->capacity = capacity;
+	}
+	uint32_t burst = dram_burst_bytes(pump->config);
+	struct request *request = &pump->requests[pump->pushed];
+	request->arrival = clk;
+	request->channel = (uint8_t)(line->addr / pump->config->channel_interleave % pump->config->channels);
+	request->write = line->write;
+	uint64_t *bursts = &pump->bursts[request->channel][line->write];
+	*bursts += burst < DRAM_TRACE_BYTES ? DRAM_TRACE_BYTES / burst : 1;
+	request->order = *bursts - 1;
+	struct dram_request r = {
+		.addr = line->addr, .nbytes = DRAM_TRACE_BYTES, .tag = (uint32_t)pump->pushed++, .write = line->write
+	};
+	dram_push(pump->dram, clk, &r);
+	return true;
+}
+
+static const char *skip_blank(const char *text)
+{
+	while (*text == ' ' || *text == '\t' || *text == '\r' || *text == ',')
+		text++;
+	return text;
+}
+
+static bool read_number(const char **at, int base, uint64_t *number)
+{
+	char *end;
+	if (!isxdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*number = strtoull(*at, &end, base);
+	bool ok = !errno && end != *at && (!*end || strchr(" \t\r\n,", *end));
+	*at = skip_blank(end);
+	return ok;
+}
+
+static bool read_direction(const char **at, bool *write)
+{
+	static const char *const words[] = { "R", "W", "READ", "WRITE" };
+	size_t length = strcspn(*at, " \t\r\n,");
+	for (unsigned i = 0; i < 4; i++)
+		if (strlen(words[i]) == length && strncasecmp(*at, words[i], length) == 0) {
+			*write = i % 2;
+			*at = skip_blank(*at + length);
+			return true;
+		}
+	return false;
+}
+
+static bool parse(const char *text, struct line *line)
+{
+	const char *at = skip_blank(text);
+	if (!read_number(&at, strncasecmp(at, "0x", 2) == 0 ? 16 : 10, &line->addr) || !read_direction(&at, &line->write))
+		return false;
+	line->has_cycle = *at && *at != '\n' && *at != '#';
+	line->cycle = 0;
+	if (line->has_cycle && !read_number(&at, 10, &line->cycle))
+		return false;
+	return !*at || *at == '\n' || *at == '#';
+}
+
+/* The pump is fed before it may starve. */
+static void run_ahead(struct pump *pump, uint64_t *clk)
+{
+	while (pump->pushed - pump->completed >= IN_FLIGHT && !pump->failed) {
+		uint64_t due = dram_run(pump->dram, *clk);
+		*clk = due == UINT64_MAX ? *clk + 1 : due + STEP_CLK;
+		dram_run(pump->dram, *clk);
+	}
+}
+
+static bool take_line(struct pump *pump, const struct line *line, uint64_t *clk, const char *name, uint32_t number,
+		      struct npu_error *err)
+{
+	if (pump->pushed && pump->timed != line->has_cycle)
+		return npu_fail_at(err, NPU_ERR_SYNTAX, name, number, 0, "a cycle on every line or on none would be right");
+	pump->timed = line->has_cycle;
+	if (pump->timed && pump->pushed && line->cycle < *clk)
+		return npu_fail_at(err, NPU_ERR_VALUE, name, number, 0,
+				   "cycle %llu comes after cycle %llu; requests stand in order of time",
+				   (unsigned long long)line->cycle, (unsigned long long)*clk);
+	if (pump->timed) {
+		*clk = line->cycle;
+		dram_run(pump->dram, *clk);
+	} else {
+		run_ahead(pump, clk);
+	}
+	return push(pump, *clk, line) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+}
+
+static bool pump_file(struct pump *pump, FILE *file, const char *name, struct npu_error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	uint64_t clk = 0;
+	bool ok = true;
+	for (uint32_t number = 1; ok && getline(&text, &size, file) > 0; number++) {
+		struct line line;
+		const char *at = skip_blank(text);
+		if (!*at || *at == '\n' || *at == '#')
+			continue;
+		ok = parse(text, &line) ? take_line(pump, &line, &clk, name, number, err)
+					: npu_fail_at(err, NPU_ERR_SYNTAX, name, number, 0,
+						      "ADDRESS R|W [CYCLE] would be right, as in 0x1000 R");
+	}
+	if (ok && ferror(file))
+		ok = npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", name, strerror(errno));
+	free(text);
+	return ok;
+}
+
+/* When the controller took a request that waited in line: when the burst a queue's length before it left, and not
+ * before the request ahead of it. */
+static uint64_t accepted(const struct pump *pump, const struct request *r, uint64_t previous)
+{
+	uint64_t queue = r->write ? pump->config->write_queue : pump->config->read_queue;
+	const struct clocks *column = &pump->column[r->channel][r->write];
+	uint64_t at = r->order >= queue && r->order - queue < column->n ? column->clk[r->order - queue] : 0;
+	return at > previous ? at : previous;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool latencies(const struct pump *pump, struct dram_trace_figures *figures)
+{
+	uint64_t *latency = malloc((pump->pushed ? pump->pushed : 1) * sizeof *latency);
+	uint64_t n = 0, taken = 0;
+	double sum = 0;
+	if (!latency)
+		return false;
+	for (uint64_t i = 0; i < pump->pushed; i++) {
+		const struct request *r = &pump->requests[i];
+		taken = pump->timed ? r->arrival : accepted(pump, r, taken);
+		if (r->write)
+			continue;
+		latency[n] = r->done > taken ? r->done - taken : 0;
+		sum += (double)latency[n++];
+	}
+	qsort(latency, n, sizeof *latency, by_size);
+	figures->reads = n;
+	if (n) {
+		figures->mean_latency = sum / (double)n;
+		figures->median_latency = ((double)latency[(n - 1) / 2] + (double)latency[n / 2]) / 2;
+		figures->max_latency = latency[n - 1];
+	}
+	free(latency);
+	return true;
+}
+
+static void pump_fini(struct pump *pump)
+{
+	dram_free(pump->dram);
+	free(pump->requests);
+	for (unsigned c = 0; c < CHANNELS_MAX; c++)
+		for (unsigned w = 0; w < 2; w++)
+			free(pump->column[c][w].clk);
+	free(pump);
+}
+
+static bool run_open(struct pump *pump, FILE *file, const char *name, struct dram_trace_figures *figures,
+		     struct npu_error *err)
+{
+	struct dram_hooks hooks = { .ctx = pump, .done = completed, .command = command, .reaction_clk = UINT64_MAX };
+	*figures = (struct dram_trace_figures){ 0 };
+	pump->dram = dram_new(pump->config, &hooks);
+	if (!pump->dram)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (!pump_file(pump, file, name, err))
+		return false;
+	uint64_t end = dram_drain(pump->dram);
+	uint64_t begin = pump->pushed ? pump->requests[0].arrival : 0;
+	figures->requests = pump->pushed;
+	figures->clocks = end > begin ? end - begin : 0;
+	dram_stats(pump->dram, &figures->stats);
+	return (!pump->failed && latencies(pump, figures)) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+}
+
+bool dram_trace_run(const struct dram_config *config, const char *path, struct dram_trace_figures *figures,
+		    struct npu_error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	FILE *file = is_stdin ? stdin : fopen(path, "r");
+	if (!file)
+		return npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+	struct pump *pump = calloc(1, sizeof *pump);
+	bool ok = pump != NULL || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (ok) {
+		pump->config = config;
+		ok = run_open(pump, file, is_stdin ? "stdin" : path, figures, err);
+		pump_fini(pump);
+	}
+	if (!is_stdin)
+		fclose(file);
+	return ok;
+}

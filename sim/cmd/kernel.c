@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npusim kernel: which kernels there are and what parameters they take. */
+#include "sim/cli_table.h"
+#include "sim/cli_work.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static int list(void)
+{
+	struct libscols_table *table = table_new();
+	table_column(table, "kernel", TABLE_WORD);
+	table_column(table, "what it does", TABLE_TEXT);
+	for (unsigned i = 0; npu_kernels[i]; i++) {
+		const char *cells[] = { npu_kernels[i]->name, npu_kernels[i]->summary };
+		table_row(table, cells, 2);
+	}
+	return table_print(table) ? 0 : cli_usage("out of memory");
+}
+
+static void value_text(const struct npu_param *param, int64_t value, char out[32])
+{
+	if (param->type == NPU_PARAM_CHOICE)
+		snprintf(out, 32, "%s", param->choices[value]);
+	else
+		snprintf(out, 32, "%" PRId64, value);
+}
+
+static void range_text(const struct npu_param *param, char *out, unsigned size)
+{
+	unsigned used = 0;
+	*out = '\0';
+	if (param->type == NPU_PARAM_INT)
+		snprintf(out, size, "%" PRId64 " to %" PRId64, param->min, param->max);
+	else
+		for (unsigned i = 0; param->choices[i] && used < size; i++)
+			used += (unsigned)snprintf(out + used, size - used, "%s%s", i ? "|" : "", param->choices[i]);
+}
+
+/* `args` NULL: the kernel cannot be resolved with its defaults on this machine. */
+static void print_parameters(const struct npu_kernel *kernel, const struct npu_args *args, const char *machine)
+{
+	char title[96], initial[32], value[32] = "", range[160];
+	struct libscols_table *table = table_new();
+	snprintf(title, sizeof title, "on %s", machine);
+	table_column(table, "parameter", TABLE_WORD);
+	table_column(table, "default", TABLE_NUMBER);
+	table_column(table, title, TABLE_NUMBER);
+	table_column(table, "legal", TABLE_WORD);
+	table_column(table, "unit", TABLE_WORD);
+	table_column(table, "meaning", TABLE_TEXT);
+	for (unsigned i = 0; i < kernel->nparams; i++) {
+		const struct npu_param *param = &kernel->params[i];
+		value_text(param, param->initial, initial);
+		if (args)
+			value_text(param, args->value[i], value);
+		range_text(param, range, sizeof range);
+		const char *cells[] = { param->name, param->derived ? "derived" : initial, args ? value : "-", range,
+					param->unit, param->meaning };
+		table_row(table, cells, 6);
+	}
+	table_print(table);
+}
+
+static int show(const struct cli *cli)
+{
+	struct work work;
+	struct npu_error err = { 0 };
+	const struct npu_kernel *kernel = kernel_find(cli->words[1], &err);
+	if (!kernel)
+		return cli_fail(&err);
+	int status = 0;
+	bool ok = work_config(&work, cli, &err);
+	npu_args_init(kernel, &work.args);
+	for (unsigned i = 0; ok && i < cli->nparameters; i++)
+		ok = npu_args_set(kernel, &work.args, cli->parameters[i], &err);
+	if (ok) {
+		struct npu_capacity capacity = hw_capacity(&work.config.hw);
+		bool resolved = kernel->resolve(&capacity, &work.args, &err);
+		printf("%s: %s\n\n", kernel->name, kernel->summary);
+		print_parameters(kernel, resolved ? &work.args : NULL, work.config.hw.name);
+		if (!resolved)
+			status = cli_fail(&err);
+	} else {
+		status = cli_fail(&err);
+	}
+	work_fini(&work);
+	return status;
+}
+
+static int run(struct cli *cli)
+{
+	if (strcmp(cli->words[0], "list") == 0 && cli->nwords == 1)
+		return list();
+	if (strcmp(cli->words[0], "show") == 0 && cli->nwords == 2)
+		return show(cli);
+	return cli_usage("kernel %.40s: list or show KERNEL would be right", cli->words[0]);
+}
+
+const struct cli_command cmd_kernel = {
+	.name = "kernel",
+	.synopsis = "list | show KERNEL [key=value...]",
+	.summary = "list the kernels, or show the parameters of one",
+	.text = "show prints defaults, legal values and what derived parameters (tiles) become on the hardware.\n"
+		"\n"
+		"  npusim kernel show flash_attention --hw edge-2mb\n",
+	.min_words = 1,
+	.max_words = 2,
+	.takes_hardware = true,
+	.takes_parameters = true,
+	.run = run,
+};

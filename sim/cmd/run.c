@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npusim run: simulates a kernel or a program and tells what happened. */
+#include "sim/cli_work.h"
+#include "sim/output.h"
+#include "sim/simulate_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool parse_ideal(const char *list, unsigned *bits, struct npu_error *err)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		unsigned i = 0;
+		const char *name;
+		while ((name = simulate_ideal_name(i)) && (strlen(name) != length || memcmp(name, list, length) != 0))
+			i++;
+		if (!name)
+			return npu_fail(err, NPU_ERR_USAGE,
+					"--ideal %.*s: dram, sram, vector, matrix, dispatch, with commas between, would be right",
+					(int)(length < 40 ? length : 40), list);
+		*bits |= 1u << i;
+		list += length + (list[length] == ',');
+	}
+	return true;
+}
+
+/* Before a long run: everything that can be told to be wrong already. */
+static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_error *err)
+{
+	unsigned at = 0;
+	for (const char *list; (list = cli_next(cli, "ideal", &at));)
+		if (!parse_ideal(list, ideal, err))
+			return false;
+	at = 0;
+	for (const char *path; (path = cli_next(cli, "timeline", &at));)
+		if (!timeline_check(path, err))
+			return false;
+	return true;
+}
+
+static bool write_report(const struct simulation *simulation, const char *path, struct npu_error *err)
+{
+	struct output *output = output_open(path, err);
+	if (!output)
+		return false;
+	/* A stream that failed is told by the commit, with the reason. */
+	if (!report_write_json(simulation, output_stream(output), err) && !ferror(output_stream(output))) {
+		output_abort(output);
+		return false;
+	}
+	return output_commit(output, err);
+}
+
+/* Whether stdout belongs to the JSON report. */
+static bool json_on_stdout(const struct cli *cli)
+{
+	unsigned at = 0;
+	bool json = cli_value(cli, "json") != NULL;
+	for (const char *path; !json && (path = cli_next(cli, "report", &at));)
+		json = strcmp(path, "-") == 0;
+	return json;
+}
+
+static void print_tables(const struct cli *cli, const struct simulation *simulation)
+{
+	const char *no_color = getenv("NO_COLOR");
+	struct report_style style = { .color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
+				      .regions = cli_value(cli, "regions") != NULL };
+	if (!cli_value(cli, "quiet") && !json_on_stdout(cli))
+		report_print(simulation, stdout, &style);
+}
+
+/* Every output is tried, also after one has failed; the last error decides the status. */
+static int write_outputs(const struct cli *cli, const struct simulation *simulation)
+{
+	int status = 0;
+	unsigned at = 0;
+	struct npu_error err = { 0 };
+	bool tables = !cli_value(cli, "quiet") && !json_on_stdout(cli);
+	if (cli_value(cli, "json") && !write_report(simulation, "-", &err))
+		status = cli_fail(&err);
+	for (const char *path; (path = cli_next(cli, "report", &at));)
+		if (!write_report(simulation, path, &err))
+			status = cli_fail(&err);
+	at = 0;
+	for (const char *path; (path = cli_next(cli, "timeline", &at));) {
+		if (!timeline_write(simulation, path, &err))
+			status = cli_fail(&err);
+		else if (tables)
+			printf("timeline  %s   %s\n", path, timeline_advice(path));
+	}
+	return status;
+}
+
+static int run_work(const struct cli *cli, const struct work *work, unsigned ideal)
+{
+	struct npu_error err = { 0 };
+	struct simulation_request request = {
+		.hw = &work->config.hw,
+		.dram_part = work->config.dram_part,
+		.program = work->program,
+		.command = "run",
+		.subject = work->subject,
+		.kernel = work->kernel,
+		.args = work->kernel ? &work->args : NULL,
+		.ideal = ideal,
+		.want_record = cli_value(cli, "timeline") != NULL,
+	};
+	struct timespec begin, end;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	struct simulation *simulation = simulate(&request, &err);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (!simulation)
+		return cli_fail(&err);
+	print_tables(cli, simulation);
+	int status = write_outputs(cli, simulation);
+	if (cli_value(cli, "time")) {
+		double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+		fflush(stdout);
+		fprintf(stderr, "simulated in %.3f s, %.2f million cycles/s\n", seconds,
+			seconds > 0 ? (double)simulation_cycles(simulation) / seconds * 1e-6 : 0.0);
+	}
+	simulation_free(simulation);
+	return status;
+}
+
+static int run(struct cli *cli)
+{
+	struct work work;
+	struct npu_error err = { 0 };
+	unsigned ideal = 0;
+	if (!check_options(cli, &ideal, &err))
+		return cli_fail(&err);
+	int status;
+	if (work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err))
+		status = run_work(cli, &work, ideal);
+	else
+		status = cli_fail(&err);
+	work_fini(&work);
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
+	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format; may be repeated" },
+	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between" },
+	{ "regions", 0, NULL, "the table of regions even when they are many" },
+	{ "json", 0, NULL, "the same as --report -" },
+	{ "quiet", 'q', NULL, "no tables" },
+	{ "time", 0, NULL, "print on stderr how long the simulation took" },
+	{ 0 },
+};
+
+const struct cli_command cmd_run = {
+	.name = "run",
+	.synopsis = "KERNEL|FILE.npu|FILE.npub|- [key=value...]",
+	.summary = "simulate a kernel or a program",
+	.text = "Runs the program on the machine and prints how busy each engine was, what each stalled cycle waited for, and "
+		"how much data movement hid under compute. A file is text or binary by its first bytes, - is stdin.\n"
+		"\n"
+		"  npusim run flash_attention seq=1024 heads=8 head_dim=128 --timeline fa.pftrace\n"
+		"  npusim run qk.npu --hw edge-2mb sram.size=1MiB --report qk.json\n",
+	.options = options,
+	.min_words = 1,
+	.max_words = 1,
+	.takes_hardware = true,
+	.takes_parameters = true,
+	.run = run,
+};

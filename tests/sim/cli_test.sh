@@ -1,0 +1,217 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a person meets at the command line: every kind of bad input with its exact message and exit status, outputs that
+# cannot be written, pipes that close, and the commands that need no simulation.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0 checks=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr, which is "npusim: TEXT"; nothing on stdout.
+refuse() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "npusim $*: exit status $status, not $want"
+    [ "$(cat err)" = "npusim: $text" ] || fail "npusim $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
+    [ ! -s out ] || fail "npusim $*: prints on stdout"
+}
+
+# matches STATUS PATTERN ARGUMENT...: exit status and a pattern (grep -E) that a line of stderr matches.
+matches() {
+    local want=$1 pattern=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "npusim $*: exit status $status, not $want: $(head -3 err)"
+    grep -qE -- "$pattern" err || fail "npusim $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted $pattern"
+}
+
+# prints PATTERN ARGUMENT...: status 0, nothing on stderr, a line of stdout matches.
+prints() {
+    local pattern=$1 status=0
+    shift
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = 0 ] || fail "npusim $*: exit status $status: $(head -3 err)"
+    [ ! -s err ] || fail "npusim $*: says $(head -3 err)"
+    grep -qE -- "$pattern" out || fail "npusim $*:"$'\n'"  printed $(head -5 out)"$'\n'"  wanted  $pattern"
+}
+
+is() {
+    checks=$((checks + 1))
+    [ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+
+small=(gemm m=32 n=32 k=32)
+
+# Usage
+refuse 2 'unknown command "ruin"; did you mean run?' ruin
+refuse 2 'unknown command "frobnicate"; npusim --help lists the commands' frobnicate
+refuse 2 'unknown option --hepl; did you mean --help?' --hepl
+refuse 2 'usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run
+refuse 2 'b.npu: one word too many; usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run a.npu b.npu
+refuse 2 'unknown option --tims; did you mean --time?' run gemm --tims
+refuse 2 'unknown option --zzz; npusim run --help lists the options' run gemm --zzz
+refuse 2 'unknown option -z; npusim run --help lists the options' run gemm -z
+refuse 2 '--report FILE.json: the value is missing' run gemm --report
+refuse 2 '--quiet takes no value' run gemm --quiet=yes
+refuse 2 '--set foo: KEY=VALUE would be right, as in sram.size=2MiB' run gemm --set foo
+refuse 2 '--ideal fast: dram, sram, vector, matrix, dispatch, with commas between, would be right' run gemm --ideal dram,fast
+refuse 2 'sram.size=2MiB: npusim asm takes no hardware keys' asm sram.size=2MiB x.npu
+refuse 2 'seq=3: npusim hw takes no parameters; a hardware key has a dot, as in sram.size=2MiB' hw list seq=3
+refuse 2 'hw shw: list or show NAME|FILE.yaml would be right' hw shw
+
+# Hardware
+refuse 2 'unknown key sram.bank; did you mean sram.banks?' run gemm sram.bank=4
+refuse 2 'sram.size=2MB: "MB" is no unit of a size here; write 2MiB (KiB, MiB, GiB or plain bytes)' run gemm sram.size=2MB
+refuse 2 'sram.banks=0: out of range; 1 to 128 (bank) would be right' run gemm sram.banks=0
+refuse 2 'matrix.dataflow=rs: ws, os or is would be right' run gemm --set matrix.dataflow=rs
+refuse 2 'unknown hardware "edge-3mb"; did you mean edge-1mb? There are edge-1mb, edge-2mb, server, tiny-256k' run gemm --hw edge-3mb
+refuse 2 './none.yaml: cannot be read: No such file or directory' run gemm --hw ./none.yaml
+matches 2 '^npusim: sram\.size=1000000 ' run gemm sram.size=1000000
+printf 'extends: edge-1mb\nsram:\n  banks: 0   # none at all\n' >m.yaml
+refuse 2 'm.yaml:3:10: sram.banks=0: out of range; 1 to 128 (bank) would be right' run gemm --hw m.yaml
+printf 'extends: edge-1mb\nsram: {size: 1000000}\n' >m.yaml
+matches 2 '^npusim: m\.yaml:2:14: sram\.size=1000000 ' run gemm --hw m.yaml
+: >empty.yaml
+refuse 2 'empty.yaml: the file holds no keys; "extends: edge-1mb" would be a machine' hw show empty.yaml
+refuse 2 './: cannot be read: it is a folder; name a file' hw show ./
+
+# Kernels
+refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
+refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
+matches 2 '^npusim: gemm has no parameter tile_q.*tile_m' run gemm tile_q=3
+matches 2 '^npusim: m=0: ' run gemm m=0
+matches 1 '^npusim: tile_m=1024 tile_n=1024: .*SRAM' run gemm m=1024 n=1024 k=1024 tile_m=1024 tile_n=1024
+refuse 2 'm=3: parameters belong to kernels, and x.npu is a file' run x.npu m=3
+
+# Programs
+refuse 2 'none.npu: cannot be read: No such file or directory' run none.npu
+refuse 2 './: cannot be read: it is a folder; name a file' run ./
+: >empty.npu
+refuse 2 'empty.npu: the file is empty; a program would be right' run empty.npu
+printf 'loda sram:0x0, dram:0x0 rows=64 cols=64\n' >bad.npu
+refuse 2 'bad.npu:1:1: no instruction is called loda; did you mean load?
+    1 | loda sram:0x0, dram:0x0 rows=64 cols=64
+      | ^~~~' run bad.npu
+"$NPUSIM" emit "${small[@]}" -o small.npub && "$NPUSIM" emit "${small[@]}" -o small.npu || fail 'emit'
+size=$(stat -c %s small.npub)
+for cut in 1 7 $((size / 2)) $((size - 1)); do
+    head -c "$cut" small.npub >cut.npub
+    matches 2 '^npusim: cut\.npub: ' run cut.npub
+done
+head -c 4096 /dev/urandom >noise.npub
+matches 2 '^npusim: noise\.npub: ' disasm noise.npub
+head -c 4096 /dev/zero | tr '\0' '\377' >noise.npu
+matches 2 '^npusim: noise\.npu:1:1: ' asm noise.npu
+"$NPUSIM" asm small.npu -o again.npub && cmp small.npub again.npub || fail 'text and binary differ'
+is 'disasm | asm' "$("$NPUSIM" disasm small.npub | "$NPUSIM" asm - | cksum)" "$(cksum <small.npub)"
+sed 's/$/\r/' small.npu | "$NPUSIM" asm - -o crlf.npub && cmp small.npub crlf.npub || fail 'CRLF'
+head -c -1 small.npu | "$NPUSIM" asm - -o cut.npub && cmp small.npub cut.npub || fail 'missing last newline'
+"$NPUSIM" emit gemm m=512 n=512 k=512 --hw server -o large.npub
+matches 1 'SRAM' run large.npub --hw tiny-256k
+
+# Deadlock: load waits for matrix, matrix for load.
+cat >deadlock.npu <<'END'
+.sem a
+.sem b
+load sram:0x0, dram:0x0 rows=32 cols=32   wait a   post b
+matmul acc:0x0, sram:0x0, sram:0x1000 m=32 n=32 k=32   wait b   post a
+END
+matches 1 '^npusim: (deadlock\.npu.*)?.*deadlock' run deadlock.npu
+grep -q 'matmul' err && grep -q 'load' err || fail "the deadlock does not name both: $(cat err)"
+
+# Runs
+prints '^cycles ' run "${small[@]}"
+prints '^cycles ' run small.npub
+"$NPUSIM" run - <small.npu >out 2>err || fail "run -: $(cat err)"
+prints '^cycles ' run "$SRC/traces/qk_two_tiles.npu" --hw tiny-256k
+prints '"schema": "npusim.report/1"' run "${small[@]}" --json
+prints '"schema": "npusim.report/1"' run "${small[@]}" --report -
+"$NPUSIM" run "${small[@]}" --quiet >out 2>err && [ ! -s out ] && [ ! -s err ] || fail 'run --quiet is not quiet'
+prints '^cycles ' run "${small[@]}" --report r.json
+"$NPUSIM" run "${small[@]}" --json | cmp - r.json || fail '--report and --json differ'
+"$NPUSIM" run "${small[@]}" --json | cmp - r.json || fail 'two runs differ'
+prints '^timeline ' run "${small[@]}" --timeline t.pftrace --timeline t.pftrace.gz
+[ -s t.pftrace ] && gzip -dc t.pftrace.gz | cmp - t.pftrace || fail 'timelines differ'
+matches 0 '^simulated in [0-9.]+ s' run "${small[@]}" --time
+
+# Outputs that cannot be written: the report is printed all the same.
+for option in --report --timeline; do
+    file=none/r.json
+    [ $option = --report ] || file=none/t.pftrace
+    matches 2 "^npusim: $file: cannot be written: No such file or directory\$" run "${small[@]}" $option $file
+    grep -q '^cycles ' out || fail "$option $file: no report"
+    is "$option: lines on stderr" "$(wc -l <err)" 1
+done
+mkdir folder.json
+matches 2 '^npusim: folder.json: cannot be written: it is a folder; name a file$' run "${small[@]}" --report folder.json
+matches 2 '^npusim: /dev/full: cannot be written: No space left on device$' run "${small[@]}" --report /dev/full
+grep -q '^cycles ' out || fail '/dev/full: no report'
+matches 2 'timeline|pftrace' run "${small[@]}" --timeline t.xyz
+echo old >kept.json
+refuse 2 'unknown key sram.bank; did you mean sram.banks?' run gemm sram.bank=1 --report kept.json
+is 'a failed run and its report' "$(cat kept.json)" old
+
+# stdout
+for arguments in "run ${small[*]}" "run ${small[*]} --json" 'hw show' 'hw reference' 'kernel list' '--help' 'run --help' \
+    "emit ${small[*]}" 'disasm small.npub' 'array 64 64 64'; do
+    status=0
+    # shellcheck disable=SC2086
+    "$NPUSIM" $arguments >/dev/full 2>err || status=$?
+    is "npusim $arguments >/dev/full" "$status: $(cat err)" \
+        '2: npusim: standard output: cannot be written: No space left on device'
+done
+status=$( ( "$NPUSIM" hw reference 2>err; echo $? >status ) | true; cat status)
+is 'a reader that goes away' "$status: $(cat err)" '141: '
+
+# Lists
+prints '^edge-2mb +64x64 +2 MiB' hw list
+prints '^sram.size +2MiB +byte +capacity +command line$' hw show edge-1mb sram.size=2MiB
+prints '^dram.tRCD +[0-9]+ +clk ' hw show
+prints '^gemm ' kernel list
+prints '^tile_m +derived ' kernel show gemm
+refuse 2 'unknown kernel "gem"; did you mean gemm?' kernel show gem
+prints '^npusim [0-9]+\.[0-9]+\.[0-9]+$' --version
+for command in '' run kernel emit asm disasm hw array dram schema; do
+    # shellcheck disable=SC2086
+    prints '^usage: npusim ' $command --help
+done
+
+# Pages
+prints '"npusim.report/1"' schema report
+prints '^# The instruction set$' isa-reference
+refuse 2 'schema rapport: report would be right' schema rapport
+
+# The array and the DRAM alone
+prints '^cycles ' array 128 128 128
+prints '"cycles": [0-9]+,' array 128 128 128 dtype=int8 --report -
+refuse 2 'M=0: a whole number from 1 to 1048575 would be right' array 0 1 1
+refuse 2 'dtype=fp8: fp16, bf16 or int8 would be right' array 1 1 1 dtype=fp8
+printf '# two\n0x0 R\n\n0x40 W\r\n64 read' >t.trace
+prints '"requests": 3,' dram t.trace --part DDR4-2400 --report -
+printf '0x0 R 0\n0x40 R 10\n' | "$NPUSIM" dram - --part DDR4-2400 >out 2>err || fail "dram -: $(cat err)"
+# One read of a closed bank: tRCD 16, CL 16 and four clocks of data.
+printf '0x1000 R' | "$NPUSIM" dram - --part DDR4-2400 --report - >out || fail 'dram -'
+is 'latency of one read' "$(tr -d ' \n' <out | grep -o '"latency":{[^}]*}')" '"latency":{"mean":36.0,"median":36.0,"max":36}'
+printf '0x1000 R 100\n' | "$NPUSIM" dram - --part DDR4-2400 --report - | cmp -s - out || fail 'a cycle that all share changes the report'
+printf '0x0 X\n' >t.trace
+refuse 2 't.trace:1: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+printf '0x0 R 9\n0x0 R 8\n' >t.trace
+refuse 2 't.trace:2: cycle 8 comes after cycle 9; requests stand in order of time' dram t.trace
+matches 2 '^npusim: unknown DRAM part "DDR9"' dram t.trace --part DDR9
+
+# Nothing but what was asked for was written.
+is 'files left over' "$(find . -name '.*.??????' | wc -l)" 0
+
+printf '%d checks, %d failures\n' "$checks" "$failures"
+[ "$failures" = 0 ]
