@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a DMA engine moves, and when.
+ *
+ *   load   accept, start_cycles, descriptor_cycles, issue -> cdc -> DRAM -> cdc -> beats cross the port: the burst ends
+ *   store  accept, start_cycles, descriptor_cycles, issue: beats cross the port -> cdc -> DRAM accepts -> cdc: it ends
+ *
+ * A burst takes one of `outstanding` slots from issue to end; one is issued a cycle, round robin over the channels.
+ *
+ * The engine is looked at only when something can change for others: bursts are issued ahead while nothing can come
+ * between, and the end of a burst is noted when it is needed, with the cycle in which it was. */
+#include "models/dma_core.h"
+
+/* Answers come and beats cross: notes for the next step. */
+
+/* Whether more bursts or table entries of this channel are to be issued. */
+static bool has_more(const struct dma_channel *c)
+{
+	return c->walk.more || c->entry < c->entries_end;
+}
+
+/* Whether the oldest instruction only waits for bursts whose way is known to the end (load: at the port; store: answered). */
+static bool is_ending(const struct dma *d)
+{
+	const struct dma_channel *c = &d->channel[d->age[0]];
+	return !has_more(c) && !c->away;
+}
+
+/* Latest first; most come in order, so the search from the front is short. */
+static void note_answer(struct dma *d, uint32_t tag, uint64_t at, uint64_t order)
+{
+	uint32_t i = d->nanswers++;
+	for (; i > 0; i--) {
+		const struct dma_answer *a = &d->answers[i - 1];
+		if (a->at > at || (a->at == at && a->order > order))
+			break;
+		d->answers[i] = *a;
+	}
+	d->answers[i] = (struct dma_answer){ .at = at, .order = order, .tag = tag };
+}
+
+static void answer_told(void *ctx, uint32_t tag, uint64_t at)
+{
+	struct dma *d = ctx;
+	struct dma_flight *f = &d->flight[tag];
+	struct dma_channel *c = &d->channel[f->channel];
+	f->answer = at;
+	note_answer(d, tag, at, f->order);
+	if (d->store) {
+		c->away--;
+		c->last_answer = at > c->last_answer ? at : c->last_answer;
+	}
+	if (!d->store || f->table || d->free == DMA_NO_BURST)
+		machine_wake_up(&d->wake, d->id, at);
+	else if (is_ending(d))
+		machine_wake_up(&d->wake, d->id, d->channel[d->age[0]].last_answer);
+}
+
+static void memory_span(void *ctx, enum npu_engine port, enum npu_state state, uint64_t from, uint64_t to)
+{
+	struct dma *d = ctx;
+	(void)port;
+	uint64_t n = ring_count(&d->beats);
+	struct dma_beats *last = n ? ring_at(&d->beats, n - 1) : NULL;
+	if (last && last->state == state && last->to == from)
+		last->to = to;
+	else
+		*(struct dma_beats *)ring_push(&d->beats) = (struct dma_beats){ state, from, to };
+}
+
+static void memory_done(void *ctx, enum npu_engine port, uint32_t tag, uint64_t cycle)
+{
+	struct dma *d = ctx;
+	(void)port;
+	d->at_memory--;
+	if (!--d->flight[tag].runs_left)
+		*(struct dma_crossed *)ring_push(&d->crossed) = (struct dma_crossed){ tag, cycle };
+}
+
+/* How early this port can send again, see dma_crossing.h. What is not known comes with an answer that is not told yet. */
+static uint64_t next_burst_at(const struct dma *d)
+{
+	uint64_t at = NPU_NEVER;
+	if (d->free == DMA_NO_BURST)
+		return at;
+	for (unsigned i = 0; i < d->in_service; i++) {
+		const struct dma_channel *c = &d->channel[d->age[i]];
+		at = c->ready < at ? c->ready : at;
+	}
+	return at == NPU_NEVER || at > d->next_issue ? at : d->next_issue;
+}
+
+static bool waits_for_table(const struct dma *d)
+{
+	if (!d->paged)
+		return false;
+	for (unsigned i = 0; i < d->in_service; i++) {
+		const struct dma_channel *c = &d->channel[d->age[i]];
+		if (c->ready == NPU_NEVER && has_more(c))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t earliest_request(const void *ctx, uint64_t now)
+{
+	const struct dma *d = ctx;
+	uint64_t at = next_burst_at(d), accepted = now + d->hw->dma.start_cycles;
+	bool by_end = d->free == DMA_NO_BURST;
+	if (ring_count(&d->crossed) && (d->store || by_end))
+		return now;
+	if (d->at_memory && (d->store || by_end)) {
+		uint64_t crossed = memory_next(d->memory, d->id);
+		at = crossed < at ? crossed : at;
+	}
+	if (d->nanswers && d->answers[d->nanswers - 1].at < at && (by_end || waits_for_table(d)))
+		at = d->answers[d->nanswers - 1].at;
+	at = accepted < at ? accepted : at;
+	return at > now ? at : now;
+}
+
+/* Construction. */
+
+static bool allocate(struct dma *d)
+{
+	uint64_t slots = d->hw->dma.outstanding;
+	d->max_runs = dma_most_runs(d->hw);
+	d->channel = calloc(d->nchannels, sizeof(*d->channel));
+	d->age = calloc(d->nchannels, sizeof(*d->age));
+	d->flight = calloc(slots, sizeof(*d->flight));
+	d->answers = calloc(slots, sizeof(*d->answers));
+	d->runs = calloc(slots * d->max_runs, sizeof(*d->runs));
+	if (!d->channel || !d->age || !d->flight || !d->answers || !d->runs)
+		return false;
+	for (uint32_t i = 0; i < slots; i++)
+		d->flight[i].next = i + 1 < slots ? i + 1 : DMA_NO_BURST;
+	return true;
+}
+
+struct dma *dma_new(enum npu_engine id, const struct hw *hw, const struct npu_program *program, struct memory *memory,
+		    struct crossing *crossing, const struct body_listener *listener, const struct machine_wake *wake)
+{
+	struct dma *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	bool store = id == NPU_ENGINE_STORE;
+	*d = (struct dma){ .id = id, .port = store ? CROSSING_STORE : CROSSING_LOAD, .store = store, .hw = hw,
+			   .program = program, .memory = memory, .crossing = crossing, .listener = *listener,
+			   .wake = *wake, .asked = PROBE_NOBODY, .blocker = PROBE_NOBODY };
+	d->nchannels = (unsigned)(store ? hw->dma.store_channels : hw->dma.load_channels);
+	ring_init(&d->crossed, sizeof(struct dma_crossed));
+	ring_init(&d->beats, sizeof(struct dma_beats));
+	if (!allocate(d)) {
+		dma_free(d);
+		return NULL;
+	}
+	crossing_attach(crossing, d->port,
+			&(struct crossing_user){ .ctx = d, .done = answer_told, .earliest = earliest_request });
+	memory_listen(memory, id, &(struct memory_listener){ .ctx = d, .span = listener->span ? memory_span : NULL,
+							     .done = memory_done });
+	return d;
+}
+
+void dma_free(struct dma *d)
+{
+	if (!d)
+		return;
+	ring_fini(&d->crossed);
+	ring_fini(&d->beats);
+	free(d->channel);
+	free(d->age);
+	free(d->flight);
+	free(d->answers);
+	free(d->runs);
+	free(d);
+}
+
+uint64_t dma_table_bytes(const struct dma *d)
+{
+	return d->table_bytes;
+}
+
+/* Instructions. */
+
+static uint32_t free_channel(const struct dma *d)
+{
+	uint32_t c = 0;
+	while (d->channel[c].busy)
+		c++;
+	return c;
+}
+
+/* The youngest in service that `insn` must follow. Ends are in order, so when that one has ended all have. */
+static uint32_t find_blocker(struct dma *d, uint32_t insn)
+{
+	if (!d->in_service)
+		return PROBE_NOBODY;
+	struct dma_hull hull = dma_hull(d->program, &d->program->insns[insn]);
+	for (unsigned i = d->in_service; i-- > 0;) {
+		struct dma_channel *c = &d->channel[d->age[i]];
+		if (!c->has_hull)
+			c->hull = dma_hull(d->program, &d->program->insns[c->insn]);
+		c->has_hull = true;
+		if (dma_hulls_meet(&c->hull, &hull) &&
+		    dma_conflict(d->program, &d->program->insns[c->insn], &d->program->insns[insn]))
+			return c->insn;
+	}
+	return PROBE_NOBODY;
+}
+
+static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
+{
+	struct dma *d = self;
+	if (d->in_service == d->nchannels)
+		return NPU_NEVER;
+	if (d->asked != insn) {
+		d->asked = insn;
+		d->blocker = find_blocker(d, insn);
+	}
+	return d->blocker == PROBE_NOBODY ? now : NPU_NEVER;
+}
+
+static bool is_paged(const struct npu_insn *insn)
+{
+	return insn->op == NPU_OP_GATHER || insn->op == NPU_OP_SCATTER;
+}
+
+/* When the next burst of the channel may be issued, its address generator being at rest from `at` on. A new row or page is
+ * worked out first, a page when its entry is there; bursts of one row follow one another by a cycle. */
+static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_t not_before)
+{
+	struct dma_burst next;
+	uint64_t have = c->oldest != DMA_NO_BURST && d->flight[c->oldest].table ? d->flight[c->oldest].entry : c->entry;
+	if (c->entry < c->entries_end)
+		c->ready = not_before;
+	else if (!dma_walk_peek(&c->walk, &next) || (is_paged(c->walk.insn) && next.entry >= have))
+		c->ready = NPU_NEVER;
+	else
+		c->ready = at + (next.new_descriptor ? d->hw->dma.descriptor_cycles : 0);
+	if (c->ready < not_before)
+		c->ready = not_before;
+}
+
+static void accept(void *self, uint64_t now, uint32_t number)
+{
+	struct dma *d = self;
+	const struct npu_insn *insn = &d->program->insns[number];
+	uint32_t slot = free_channel(d);
+	struct dma_channel *c = &d->channel[slot];
+	if (!d->in_service)
+		d->settled = now;
+	c->insn = number;
+	c->start = now;
+	c->busy = true;
+	c->oldest = c->youngest = DMA_NO_BURST;
+	c->entry = c->entries_end = 0;
+	c->away = 0;
+	c->last_answer = c->beats = c->burst_beats = 0;
+	c->has_hull = false;
+	d->paged += is_paged(insn);
+	if (is_paged(insn)) {
+		c->table = insn->paged.table;
+		c->entry = insn->paged.first / insn->paged.page_rows;
+		c->entries_end = c->entry + (uint32_t)(npu_insn_table_bytes(insn) / 4);
+	}
+	dma_walk_init(&c->walk, d->hw, d->program, insn);
+	d->age[d->in_service++] = slot;
+	set_ready(d, c, now + d->hw->dma.start_cycles, now + d->hw->dma.start_cycles);
+}
+
+static void end_oldest(struct dma *d, uint64_t now)
+{
+	uint32_t slot = d->age[0];
+	struct dma_channel *c = &d->channel[slot];
+	c->busy = false;
+	d->paged -= is_paged(c->walk.insn);
+	d->in_service--;
+	memmove(d->age, d->age + 1, d->in_service * sizeof(*d->age));
+	if (d->blocker == c->insn)
+		d->blocker = PROBE_NOBODY;
+	d->listener.ended(d->listener.ctx, c->insn, slot, c->start, now, now);
+}
+
+static bool is_over(const struct dma_channel *c)
+{
+	return c->oldest == DMA_NO_BURST && !has_more(c);
+}
+
+/* Bursts. */
+
+static void push_runs(struct dma *d, uint32_t tag, uint64_t at)
+{
+	struct dma_flight *f = &d->flight[tag];
+	struct dma_channel *c = &d->channel[f->channel];
+	const struct dma_run *runs = &d->runs[(uint64_t)tag * d->max_runs];
+	f->runs_left = f->nruns;
+	d->at_memory += f->nruns;
+	for (uint32_t i = 0; i < f->nruns; i++) {
+		memory_push(d->memory, d->id, f->channel, at, runs[i].local, runs[i].bytes, !d->store, tag);
+		f->beats += (uint32_t)((runs[i].bytes + d->hw->dma.port - 1) / d->hw->dma.port);
+	}
+	c->beats += f->beats;
+	c->burst_beats = f->beats > c->burst_beats ? f->beats : c->burst_beats;
+}
+
+static void send(struct dma *d, uint32_t tag, uint64_t now)
+{
+	struct dma_flight *f = &d->flight[tag];
+	f->sent = true;
+	crossing_send(d->crossing, d->port, now, f->addr, f->bytes, d->store && !f->table, tag);
+}
+
+/* The next granule's worth of block-table entries. */
+static void table_burst(struct dma *d, struct dma_channel *c, struct dma_flight *f)
+{
+	uint64_t granule = dram_burst_bytes(&d->hw->dram);
+	f->table = true;
+	f->entry = c->entry;
+	f->addr = d->program->tables[c->table].addr + 4 * (uint64_t)c->entry;
+	uint64_t left = 4 * (uint64_t)(c->entries_end - c->entry), room = granule - f->addr % granule;
+	/* An entry that lies across two granules is read with the first. */
+	f->bytes = (uint32_t)(left < room ? left : (room + 3) / 4 * 4);
+	c->entry += f->bytes / 4;
+	d->table_bytes += f->bytes;
+}
+
+static void issue(struct dma *d, uint32_t slot, uint64_t at)
+{
+	struct dma_channel *c = &d->channel[slot];
+	uint32_t tag = d->free;
+	struct dma_flight *f = &d->flight[tag];
+	d->free = f->next;
+	*f = (struct dma_flight){ .order = d->order++, .issued = at, .answer = NPU_NEVER, .next = DMA_NO_BURST,
+				  .channel = (uint16_t)slot };
+	bool table = c->entry < c->entries_end;
+	if (table) {
+		table_burst(d, c, f);
+	} else {
+		struct dma_burst burst;
+		dma_walk_next(&c->walk, &burst, &d->runs[(uint64_t)tag * d->max_runs]);
+		f->addr = burst.addr;
+		f->bytes = burst.bytes;
+		f->nruns = burst.nruns;
+	}
+	if (c->youngest == DMA_NO_BURST)
+		c->oldest = tag;
+	else
+		d->flight[c->youngest].next = tag;
+	c->youngest = tag;
+	c->away++;
+	if (d->store && !table)
+		push_runs(d, tag, at);
+	else
+		send(d, tag, at);
+	d->next_issue = at + 1;
+	set_ready(d, c, at, at + 1);
+}
+
+static uint32_t whose_turn(const struct dma *d, uint64_t at)
+{
+	for (unsigned i = 0; i < d->nchannels; i++) {
+		unsigned slot = (d->turn + i) % d->nchannels;
+		if (d->channel[slot].busy && d->channel[slot].ready <= at)
+			return slot;
+	}
+	return d->nchannels;
+}
+
+/* Issues what is due at `now`, and ahead what nothing can come before: an instruction not yet accepted needs
+ * start_cycles, a table entry may come at any time. */
+static void issue_due(struct dma *d, uint64_t now)
+{
+	uint64_t start = d->hw->dma.start_cycles, until = now + 1;
+	if (start > 1 && !waits_for_table(d))
+		until = now + start;
+	for (uint64_t at; (at = next_burst_at(d)) < until;) {
+		at = at < now ? now : at;
+		uint32_t slot = whose_turn(d, at);
+		d->turn = (slot + 1) % d->nchannels;
+		issue(d, slot, at);
+	}
+}
+
+/* Gives back its slot and takes it out of its channel's list, of which the front is always the oldest in flight. */
+static void end_burst(struct dma *d, uint32_t tag, uint64_t at)
+{
+	struct dma_flight *f = &d->flight[tag];
+	struct dma_channel *c = &d->channel[f->channel];
+	bool table = f->table;
+	uint32_t before = DMA_NO_BURST;
+	for (uint32_t t = c->oldest; t != tag; t = d->flight[t].next)
+		before = t;
+	if (before == DMA_NO_BURST)
+		c->oldest = f->next;
+	else
+		d->flight[before].next = f->next;
+	if (c->youngest == tag)
+		c->youngest = before;
+	f->next = d->free;
+	d->free = tag;
+	if (table && c->ready == NPU_NEVER)
+		set_ready(d, c, at, at);
+}
+
+static void take_answer(struct dma *d, uint64_t now)
+{
+	/* Before anything moves: to settle may let the DRAM decide, which asks how early this port can send. */
+	dma_settle(d, d->answers[d->nanswers - 1].at, now);
+	struct dma_answer a = d->answers[--d->nanswers];
+	struct dma_flight *f = &d->flight[a.tag];
+	if (!d->store)
+		d->channel[f->channel].away--;
+	if (d->store || f->table)
+		end_burst(d, a.tag, a.at);
+	else
+		push_runs(d, a.tag, a.at);
+}
+
+static void take_crossed(struct dma *d, uint64_t now)
+{
+	struct dma_crossed done = *(struct dma_crossed *)ring_at(&d->crossed, 0);
+	struct dma_flight *f = &d->flight[done.tag];
+	dma_settle(d, done.at, now);
+	ring_pop(&d->crossed);
+	d->channel[f->channel].beats -= f->beats;
+	if (!d->store) {
+		end_burst(d, done.tag, done.at);
+		return;
+	}
+	assert(done.at == now);
+	send(d, done.tag, now);
+}
+
+/* What has happened up to `now`, in order of time; of one cycle, beats first. */
+static void take_events(struct dma *d, uint64_t now)
+{
+	for (;;) {
+		uint64_t crossed = NPU_NEVER, answer = NPU_NEVER;
+		if (ring_count(&d->crossed))
+			crossed = ((struct dma_crossed *)ring_at(&d->crossed, 0))->at;
+		if (d->nanswers)
+			answer = d->answers[d->nanswers - 1].at;
+		if (crossed <= answer && crossed <= now)
+			take_crossed(d, now);
+		else if (answer <= now)
+			take_answer(d, now);
+		else
+			return;
+	}
+}
+
+/* Loads: data that is known to come before any that is not yet told of can be put to the port ahead. */
+static void push_ahead(struct dma *d)
+{
+	uint64_t told = crossing_told_before(d->crossing);
+	while (d->nanswers && d->answers[d->nanswers - 1].at < told) {
+		struct dma_answer a = d->answers[d->nanswers - 1];
+		if (d->flight[a.tag].table)
+			return;
+		d->nanswers--;
+		d->channel[d->flight[a.tag].channel].away--;
+		push_runs(d, a.tag, a.at);
+	}
+}
+
+/* When the oldest instruction can be over. All but one burst of it have all their beats to go when the next one is over. */
+static uint64_t end_of_load(const struct dma *d)
+{
+	const struct dma_channel *c = &d->channel[d->age[0]];
+	return memory_next(d->memory, d->id) + (c->beats > c->burst_beats ? c->beats - c->burst_beats : 0);
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t next_look(const struct dma *d)
+{
+	uint64_t next = next_burst_at(d), answer = d->nanswers ? d->answers[d->nanswers - 1].at : NPU_NEVER;
+	bool ending = is_ending(d);
+	if (d->at_memory && (d->store || d->free == DMA_NO_BURST))
+		next = min(next, memory_next(d->memory, d->id));
+	else if (d->at_memory && ending)
+		next = min(next, end_of_load(d));
+	if (!d->store || d->free == DMA_NO_BURST || waits_for_table(d))
+		return min(next, answer);
+	return ending ? min(next, d->channel[d->age[0]].last_answer) : next;
+}
+
+static uint64_t step(void *self, uint64_t now)
+{
+	struct dma *d = self;
+	if (!d->in_service)
+		return NPU_NEVER;
+	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
+	crossing_step(d->crossing, now);
+	memory_advance(d->memory, now);
+	take_events(d, now);
+	dma_settle(d, now, now);
+	issue_due(d, now);
+	if (!d->store)
+		push_ahead(d);
+	while (d->in_service && is_over(&d->channel[d->age[0]]))
+		end_oldest(d, now);
+	return d->in_service ? next_look(d) : NPU_NEVER;
+}
+
+static unsigned in_service(const void *self)
+{
+	return ((const struct dma *)self)->in_service;
+}
+
+const struct body_ops dma_ops = { .accept_at = accept_at, .accept = accept, .step = step, .in_service = in_service };

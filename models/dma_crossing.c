@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The horizon at cycle `now` is the DRAM edge of min over ports of (earliest next request) + cdc_cycles. An answer needs
+ * cdc_cycles to come back, so nothing is lost by looking at a decision of clk R only at cycle_of(R) + cdc_cycles: several
+ * decisions a wake-up. */
+#include "models/dma_crossing.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct crossing {
+	struct hw_clock_ratio ratio;
+	uint64_t cdc;
+	struct dram *dram;
+	const struct probe *probe;
+	struct machine_wake wake;
+	struct crossing_user user[CROSSING_PORTS];
+	uint64_t reaction; /* clocks from a completion to a request because of it, at least */
+	uint64_t horizon;  /* decisions were taken up to here */
+	uint64_t open;     /* clk from which a larger horizon decides more */
+	uint64_t look_at;  /* the cycle at which an answer decided there can be back */
+	uint64_t told;     /* the earliest completion of the current call of dram_run */
+	/* dram_explain on its way to the caller's emit. */
+	struct {
+		void (*emit)(void *ctx, enum npu_state state, uint64_t from, uint64_t to);
+		void *ctx;
+		uint64_t at, to;
+	} explain;
+};
+
+static uint64_t cycle_of(const struct crossing *x, uint64_t clk)
+{
+	return hw_ratio_cycle_of_clk(x->ratio, clk);
+}
+
+/* The first DRAM edge at or after an NPU edge. */
+static uint64_t clk_after(const struct crossing *x, uint64_t cycle)
+{
+	return hw_ratio_up(cycle, x->ratio.den, x->ratio.num);
+}
+
+/* The last one at or before it. */
+static uint64_t clk_before(const struct crossing *x, uint64_t cycle)
+{
+	return hw_ratio_clk_of_cycle(x->ratio, cycle);
+}
+
+static void dram_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
+{
+	struct crossing *x = ctx;
+	x->told = clk < x->told ? clk : x->told;
+	x->user[port].done(x->user[port].ctx, tag, cycle_of(x, clk) + x->cdc);
+}
+
+static void dram_transfer(void *ctx, uint32_t channel, uint64_t from, uint64_t to, uint32_t nbytes, bool write)
+{
+	struct crossing *x = ctx;
+	x->probe->transfer(x->probe->ctx, &(struct probe_transfer){ .channel = channel, .write = write, .bytes = nbytes,
+								    .from = cycle_of(x, from),
+								    .to = cycle_of(x, to) });
+}
+
+struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct probe *probe, const struct machine_wake *wake)
+{
+	struct crossing *x = calloc(1, sizeof(*x));
+	if (!x)
+		return NULL;
+	*x = (struct crossing){ .ratio = hw_clock_ratio(hw), .cdc = hw->dma.cdc_cycles, .probe = probe, .wake = *wake,
+				.open = UINT64_MAX, .look_at = NPU_NEVER };
+	/* Back, and there again; never less, as both roundings only add. */
+	x->reaction = clk_before(x, 2 * x->cdc);
+	struct dram_config config = hw->dram;
+	config.ideal = config.ideal || ideal;
+	struct dram_hooks hooks = {
+		.ctx = x,
+		.done = dram_done,
+		.transfer = probe->transfer ? dram_transfer : NULL,
+		.reaction_clk = x->reaction,
+	};
+	x->dram = dram_new(&config, &hooks);
+	if (!x->dram) {
+		free(x);
+		return NULL;
+	}
+	return x;
+}
+
+void crossing_free(struct crossing *x)
+{
+	if (!x)
+		return;
+	dram_free(x->dram);
+	free(x);
+}
+
+void crossing_attach(struct crossing *x, enum crossing_port port, const struct crossing_user *user)
+{
+	x->user[port] = *user;
+}
+
+static void set_open(struct crossing *x, uint64_t clk)
+{
+	x->open = clk;
+	x->look_at = clk == UINT64_MAX ? NPU_NEVER : cycle_of(x, clk) + x->cdc;
+}
+
+void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, uint64_t addr, uint32_t bytes, bool write,
+		   uint32_t tag)
+{
+	uint64_t arrival = clk_after(x, now + x->cdc);
+	assert(arrival >= x->horizon);
+	dram_push(x->dram, arrival, &(struct dram_request){ .addr = addr, .nbytes = bytes, .tag = tag, .write = write,
+							    .port = (uint8_t)port });
+	if (arrival < x->open) {
+		set_open(x, arrival);
+		machine_wake_up(&x->wake, MACHINE_DRAM, x->look_at);
+	}
+}
+
+static uint64_t horizon_at(const struct crossing *x, uint64_t now)
+{
+	uint64_t earliest = NPU_NEVER;
+	for (unsigned p = 0; p < CROSSING_PORTS; p++) {
+		if (!x->user[p].earliest)
+			continue;
+		uint64_t at = x->user[p].earliest(x->user[p].ctx, now);
+		earliest = at < earliest ? at : earliest;
+	}
+	return earliest == NPU_NEVER ? UINT64_MAX : clk_after(x, earliest + x->cdc);
+}
+
+/* Decides as far as possible. Answers told on the way tell the ports when they can go on, which may move the horizon. */
+static void decide(struct crossing *x, uint64_t now)
+{
+	do {
+		uint64_t horizon = horizon_at(x, now);
+		x->told = UINT64_MAX;
+		set_open(x, dram_run(x->dram, horizon > x->horizon ? horizon : x->horizon));
+		if (x->told != UINT64_MAX && horizon > x->told + x->reaction)
+			horizon = x->told + x->reaction;
+		x->horizon = horizon > x->horizon ? horizon : x->horizon;
+	} while (x->told != UINT64_MAX);
+}
+
+uint64_t crossing_step(struct crossing *x, uint64_t now)
+{
+	if (x->look_at <= now)
+		decide(x, now);
+	return x->look_at;
+}
+
+uint64_t crossing_told_before(const struct crossing *x)
+{
+	return x->look_at;
+}
+
+static enum npu_state state_of(enum dram_wait wait)
+{
+	switch (wait) {
+	case DRAM_WAIT_REFRESH:
+		return NPU_STATE_DRAM_REFRESH;
+	case DRAM_WAIT_BANDWIDTH:
+		return NPU_STATE_DRAM_BANDWIDTH;
+	case DRAM_WAIT_LATENCY:
+		break;
+	}
+	return NPU_STATE_DRAM_LATENCY;
+}
+
+static void explained(void *ctx, enum dram_wait wait, uint64_t from, uint64_t to)
+{
+	struct crossing *x = ctx;
+	(void)from;
+	uint64_t end = cycle_of(x, to);
+	if (end > x->explain.to)
+		end = x->explain.to;
+	if (end > x->explain.at)
+		x->explain.emit(x->explain.ctx, state_of(wait), x->explain.at, end);
+	x->explain.at = end > x->explain.at ? end : x->explain.at;
+}
+
+void crossing_explain(struct crossing *x, enum crossing_port port, uint32_t tag, uint64_t from, uint64_t to, uint64_t now,
+		      void (*emit)(void *ctx, enum npu_state state, uint64_t from, uint64_t to), void *ctx)
+{
+	/* What cycle c sees of the DRAM is the clock whose edge was last at or before it. */
+	uint64_t first = clk_before(x, from), last = clk_before(x, to - 1);
+	if (last >= x->horizon)
+		decide(x, now);
+	x->explain.emit = emit;
+	x->explain.ctx = ctx;
+	x->explain.at = from;
+	x->explain.to = to;
+	dram_explain(x->dram, (uint8_t)port, tag, first, last + 1, explained, x);
+	if (x->explain.at < to)
+		emit(ctx, NPU_STATE_DRAM_LATENCY, x->explain.at, to);
+}
+
+uint64_t crossing_drain(struct crossing *x)
+{
+	return cycle_of(x, dram_drain(x->dram));
+}
+
+void crossing_stats(const struct crossing *x, struct dram_stats *stats)
+{
+	dram_stats(x->dram, stats);
+}
