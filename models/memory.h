@@ -1,68 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SRAM banks and accumulator banks: who is served in which cycle. Exact where streams meet, closed form where they do not.
- *
- * Four ports: matrix and vector (a body describes the words that its next beat needs) and the two DMA ports (bursts are
- * queued a channel, the port serves its channels round robin, a beat of `dma.port` bytes a cycle). A beat moves on when all
- * its words have been granted; words are granted one by one; a bank serves one word a cycle, round robin over ports. An
- * accumulator bank serves one row of reads and one row of writes a cycle. Nobody but this file knows banks. */
+/* SRAM banks and accumulator banks: who is served in which cycle. Exact where ports meet, closed form where they do not.
+ * Nobody but models/memory*.c knows banks. docs/models/sram.md and accumulators.md tell the rules. */
 #ifndef NPU_MODELS_MEMORY_H
 #define NPU_MODELS_MEMORY_H
 
 #include "models/body.h"
 #include "models/hw.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Four ports, one an engine. Each has at most one beat under way: a set of words. Words are granted one by one, a granted
+ * word is kept, and the beat has passed at the end of the cycle in which its last word is granted (a beat without words
+ * passes at once). A cycle in which a beat was under way and did not pass is a denied one: sram_conflict when a word of
+ * the SRAM is still missing, else accum_conflict.
+ *
+ *   SRAM          a word is `sram.bank_bytes` aligned bytes. A bank serves one word a cycle, read or write.
+ *   accumulators  a word is max(matrix.cols, vector.lanes) x 4 bytes, unaligned. A bank serves one word of reads and one
+ *                 word of writes a cycle.
+ *
+ * Among ports that ask one bank in one cycle the first one behind the port that won there last wins (LOAD, STORE, MATRIX,
+ * VECTOR, LOAD, ...; LOAD first at the beginning). An access that nobody contests does not move the turn.
+ *
+ * Bodies and DMA describe what they touch as walks, the memory makes words of them: a walk of w words over t beats
+ * touches words [floor(w i / t), floor(w (i + 1) / t)) in its beat i. */
 struct memory;
 
-/* Up to four pieces of contiguous local bytes that one beat reads or writes. */
-enum { MEMORY_PIECES = 6 };
-struct memory_piece {
+/* `rows` rows of `row_bytes`, `stride` apart, read or written evenly in beats [begin, end) of the port. Words in a row
+ * are counted as the first row lies (rows whose stride is no multiple of a word are taken to lie the same way).
+ * by_column: word 0 of every row, then word 1 of every row, ... (a transposed operand). */
+struct memory_walk {
+	uint64_t begin;
+	uint64_t end;
 	uint32_t local;
-	uint32_t bytes;
+	uint32_t row_bytes;
+	uint32_t rows;
+	uint32_t stride;
 	bool write;
-};
-struct memory_beat {
-	unsigned n;
-	struct memory_piece piece[MEMORY_PIECES];
+	bool by_column;
 };
 
-/* A port that a body drives. `beat` describes beat number `index` of the stream (consecutive, from 0 since the stream
- * began); `reach` gives, for beats [from, to), the whole range of local bytes that they can touch as at most MEMORY_PIECES
- * pieces: where these meet no other port's reach, beats pass one a cycle without being asked for one by one. */
+enum { MEMORY_WALKS = 12 };
+
+/* All walks that touch a beat in [asked beat, until). */
+struct memory_segment {
+	uint64_t until;
+	unsigned n;
+	struct memory_walk walk[MEMORY_WALKS];
+};
+
+/* What a port that a body drives does. Beats are numbered by the body; `segment` describes those from `beat` on (until >
+ * beat). It is asked only where this port meets another or itself, for the next beat to pass, and may be asked again. */
 struct memory_stream {
 	void *ctx;
-	void (*beat)(void *ctx, uint64_t index, struct memory_beat *out);
-	void (*reach)(void *ctx, uint64_t from, uint64_t to, struct memory_beat *out);
+	void (*segment)(void *ctx, uint64_t beat, struct memory_segment *out);
 };
 
+/* What a port may touch: groups of the SRAM and banks of the accumulators as bit masks. `self_*`: where one beat may ask
+ * twice for one bank. A wide reach costs time, a narrow one is a bug. */
+struct memory_reach {
+	uint64_t sram;
+	uint64_t accum_read;
+	uint64_t accum_write;
+	uint64_t self_sram;
+	uint64_t self_accum_read;
+	uint64_t self_accum_write;
+};
+
+/* Groups of the SRAM or banks of the accumulators that `bytes` bytes from `local` on lie in. */
+uint64_t memory_mask(const struct memory *, uint32_t local, uint64_t bytes);
+/* What one walk may touch, and where it may ask twice for one bank in one beat. */
+struct memory_reach memory_walk_reach(const struct memory *, const struct memory_walk *);
+
+/* `ideal`: nothing is ever denied. NULL: out of memory. */
 struct memory *memory_new(const struct hw *hw, bool ideal);
 void memory_free(struct memory *);
 
-/* Matrix or vector: beats of the stream flow from cycle `now` on, one a cycle unless denied, until `beats` have passed.
- * One stream a port at a time; extending it while it runs is memory_extend. */
-void memory_begin(struct memory *, enum npu_engine port, uint64_t now, const struct memory_stream *, uint64_t beats);
-void memory_extend(struct memory *, enum npu_engine port, uint64_t beats);
-/* Beats passed before `now`. */
-uint64_t memory_passed(struct memory *, enum npu_engine port);
-/* Cycles of this port lost before `now`, by kind: told through `denied` spans as they are settled. */
-
-/* DMA: the burst's beats may cross the port from cycle `at` on (>= now). `done` is told when its last beat has crossed. */
-void memory_push(struct memory *, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
-		 bool write, uint32_t tag);
+/* Settles all cycles before `now`, all ports. Cheap when nothing moves. Calls listeners. */
+void memory_advance(struct memory *, uint64_t now);
+/* Cycles before this one are settled. */
+uint64_t memory_settled(const struct memory *);
 
 struct memory_listener {
 	void *ctx;
-	/* Matrix, vector: the beat was denied in these cycles. DMA: `state` BUSY while beats cross, *_CONFLICT while denied.
-	 * In order a port. */
+	/* Matrix, vector: the beat under way was denied in these cycles. DMA: `state` is BUSY while beats cross, *_CONFLICT
+	 * while denied. In order; told when settled, possibly in several pieces. */
 	void (*span)(void *ctx, enum npu_engine port, enum npu_state state, uint64_t from, uint64_t to);
-	/* DMA: the last beat of burst `tag` crossed in the cycle before `cycle`. */
+	/* DMA: the last beat of burst `tag` crossed in the cycle before `cycle`. Spans before `cycle` have been told. */
 	void (*done)(void *ctx, enum npu_engine port, uint32_t tag, uint64_t cycle);
 };
+/* Listeners are called from memory_advance, which any engine may call: they note what they are told, and neither push nor
+ * begin. Both functions may be NULL. */
 void memory_listen(struct memory *, enum npu_engine port, const struct memory_listener *);
 
-/* Settles all cycles before `now` for all ports; cheap when nothing moves. */
-void memory_advance(struct memory *, uint64_t now);
-/* Earliest cycle at which something of this port can be over (stream or a burst), if nobody gets in its way. */
+/* Matrix, vector: beats [first, end) pass from cycle `now` on, one a cycle unless denied. The port must be idle. Settles
+ * cycles before `now`. `stream` must live as long as the memory. */
+void memory_begin(struct memory *, enum npu_engine port, uint64_t now, const struct memory_stream *, uint64_t first,
+		  uint64_t end);
+/* Moves the end of the running stream to `end`, which is no earlier than the next beat to pass. */
+void memory_extend(struct memory *, enum npu_engine port, uint64_t end);
+/* The reach of beats that have not begun; nothing before the first call. Segments already asked for are forgotten. */
+void memory_set_reach(struct memory *, enum npu_engine port, const struct memory_reach *);
+/* The next beat to pass, and the first beat that has not begun: one more when the next one has already been denied. */
+uint64_t memory_passed(const struct memory *, enum npu_engine port);
+uint64_t memory_fresh(const struct memory *, enum npu_engine port);
+
+/* DMA: the burst's beats of `dma.port` bytes may cross the port from cycle `at` on (at >= memory_settled). Bursts of one
+ * channel cross in the order of pushes; channels that have a burst ready take turns beat by beat, the first one behind
+ * the channel whose beat crossed last; a denied beat keeps the port. `tag` comes back in `done`. `local` may lie in the
+ * accumulators. */
+void memory_push(struct memory *, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
+		 bool write, uint32_t tag);
+
+/* Earliest cycle at which the stream or one of the bursts of this port can be over, if nobody else gets in its way and
+ * nothing is pushed; NPU_NEVER when it is idle. Never too late; too early only when beats were or will be denied, or when
+ * another channel of the port becomes ready before. */
 uint64_t memory_next(const struct memory *, enum npu_engine port);
+
+/* Bytes asked of the SRAM or the accumulators: DMA ports count what is pushed, bodies what they add. */
+void memory_count(struct memory *, enum npu_engine port, bool accumulators, uint64_t bytes);
 uint64_t memory_bytes(const struct memory *, enum npu_engine port, bool accumulators);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

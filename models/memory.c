@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports meet banks. Time is cut where what a port may touch changes: between two cuts ports whose reaches meet nobody
+ * advance in closed form, the others cycle by cycle. Words of walks are memory_bank.c, cycles in which ports meet
+ * memory_serve.c, the DMA ports' queues memory_dma.c. */
+#include "models/memory_port.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct memory {
+	struct bank_map map;
+	bool ideal;
+	unsigned sram_words; /* bit mask: bank words that the SRAM has */
+	uint64_t settled;
+	/* turn[w][p]: banks of word w where p won the last contest; each bank is in exactly one. */
+	uint64_t turn[BANK_WORDS][PORTS];
+	struct port port[PORTS];
+};
+
+static bool is_dma(enum npu_engine port) { return port == NPU_ENGINE_LOAD || port == NPU_ENGINE_STORE; }
+
+struct memory *memory_new(const struct hw *hw, bool ideal)
+{
+	struct memory *m = calloc(1, sizeof *m);
+	if (!m)
+		return NULL;
+	uint64_t accum_word = (hw->matrix.cols > hw->vector.lanes ? hw->matrix.cols : hw->vector.lanes) * 4;
+	uint32_t group_banks = (uint32_t)(hw->sram.banks / hw->sram.groups);
+	m->map = (struct bank_map){
+		.word_shift = (uint32_t)__builtin_ctzll(hw->sram.bank_bytes),
+		.group_banks = group_banks,
+		.groups = (uint32_t)hw->sram.groups,
+		.accum_word = (uint32_t)accum_word,
+		.wide = hw->sram.banks > 64,
+		.group_words = divider_of((uint32_t)(hw->sram.size / hw->sram.groups / hw->sram.bank_bytes)),
+		.banks_of_group = divider_of(group_banks),
+		.accum_bank_bytes = divider_of((uint32_t)(hw->accum.size / hw->accum.banks)),
+		.accum_words = divider_of((uint32_t)accum_word),
+	};
+	m->ideal = ideal || hw->sram.ideal;
+	m->sram_words = m->map.wide ? 3 : 1;
+	for (unsigned w = 0; w < BANK_WORDS; w++)
+		m->turn[w][NPU_ENGINE_VECTOR] = ~UINT64_C(0);
+	for (unsigned p = 0; p < PORTS; p++) {
+		m->port[p].engine = (enum npu_engine)p;
+		m->port[p].state = NPU_STATES;
+	}
+	if (!port_dma_init(&m->port[NPU_ENGINE_LOAD], hw->dma.load_channels, hw->dma.port, hw->dma.outstanding) ||
+	    !port_dma_init(&m->port[NPU_ENGINE_STORE], hw->dma.store_channels, hw->dma.port, hw->dma.outstanding)) {
+		memory_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void memory_free(struct memory *m)
+{
+	if (!m)
+		return;
+	for (unsigned p = 0; p < PORTS; p++)
+		port_dma_fini(&m->port[p]);
+	free(m);
+}
+
+void memory_listen(struct memory *m, enum npu_engine port, const struct memory_listener *listener)
+{
+	m->port[port].listener = *listener;
+}
+
+static struct memory_reach reach_or(struct memory_reach a, const struct memory_reach *b)
+{
+	a.sram |= b->sram;
+	a.accum_read |= b->accum_read;
+	a.accum_write |= b->accum_write;
+	a.self_sram |= b->self_sram;
+	a.self_accum_read |= b->self_accum_read;
+	a.self_accum_write |= b->self_accum_write;
+	return a;
+}
+
+uint64_t memory_mask(const struct memory *m, uint32_t local, uint64_t bytes)
+{
+	return bank_mask(&m->map, local, bytes);
+}
+
+struct memory_reach memory_walk_reach(const struct memory *m, const struct memory_walk *walk)
+{
+	struct memory_reach reach = { 0 };
+	uint64_t mask = bank_mask(&m->map, walk->local, (uint64_t)(walk->rows - 1) * walk->stride + walk->row_bytes);
+	uint32_t row_words = walk_row_words(&m->map, walk);
+	uint64_t beats = walk->end - walk->begin;
+	uint64_t words = (uint64_t)row_words * walk->rows;
+	bool several = words > beats; /* in one beat */
+	if (npu_is_acc(walk->local)) {
+		*(walk->write ? &reach.accum_write : &reach.accum_read) = mask;
+		if (several)
+			*(walk->write ? &reach.self_accum_write : &reach.self_accum_read) = mask;
+		return reach;
+	}
+	reach.sram = mask;
+	/* Neighbouring words lie in different banks, as many as a group has. Beats stay inside rows when each row takes a
+	 * whole number of them; a strided row or column may come back to a bank. */
+	if (several && (walk->by_column || beats % walk->rows != 0 || words > beats * m->map.group_banks))
+		reach.self_sram = mask;
+	return reach;
+}
+
+/* Where at least two ports, or one port twice, may ask for one bank. */
+struct hot {
+	uint64_t sram;
+	uint64_t accum_read;
+	uint64_t accum_write;
+};
+
+static bool hot_none(const struct hot *hot) { return !(hot->sram | hot->accum_read | hot->accum_write); }
+
+static bool touches(const struct memory_reach *reach, const struct hot *hot)
+{
+	return (reach->sram & hot->sram) | (reach->accum_read & hot->accum_read) | (reach->accum_write & hot->accum_write);
+}
+
+static inline void hot_add(struct hot *hot, struct hot *seen, const struct memory_reach *reach)
+{
+	hot->sram |= (seen->sram & reach->sram) | reach->self_sram;
+	hot->accum_read |= (seen->accum_read & reach->accum_read) | reach->self_accum_read;
+	hot->accum_write |= (seen->accum_write & reach->accum_write) | reach->self_accum_write;
+	seen->sram |= reach->sram;
+	seen->accum_read |= reach->accum_read;
+	seen->accum_write |= reach->accum_write;
+}
+
+static bool is_active(const struct port *p) { return p->channels ? p->queued != 0 : p->passed < p->end; }
+
+static unsigned active_ports(const struct memory *m)
+{
+	unsigned active = 0;
+	for (unsigned i = 0; i < PORTS; i++)
+		active += is_active(&m->port[i]);
+	return active;
+}
+
+/* Whether anything can be denied at all while the ports do what they now do. */
+static bool may_meet(const struct memory *m)
+{
+	struct hot hot = { 0 }, seen = { 0 };
+	for (unsigned i = 0; i < PORTS; i++) {
+		const struct port *p = &m->port[i];
+		if (p->under_way)
+			return true;
+		if (is_active(p))
+			hot_add(&hot, &seen, &p->reach);
+	}
+	return !hot_none(&hot);
+}
+
+/* Whether what a body said that it may touch covers what it touches. */
+static bool reach_holds(const struct memory_reach *all, const struct memory_reach *part)
+{
+	return !((part->sram & ~all->sram) | (part->accum_read & ~all->accum_read) |
+		 (part->accum_write & ~all->accum_write) | (part->self_sram & ~all->self_sram) |
+		 (part->self_accum_read & ~all->self_accum_read) | (part->self_accum_write & ~all->self_accum_write));
+}
+
+/* The segment of the next beat, and how far it and the stream last. */
+static uint64_t stream_limit(struct memory *m, struct port *p)
+{
+	if (!p->segment_known || p->passed >= p->segment.until) {
+		p->segment.n = 0;
+		p->stream->segment(p->stream->ctx, p->passed, &p->segment);
+		assert(p->segment.until > p->passed && p->segment.n <= MEMORY_WALKS);
+		p->segment_known = true;
+		p->segment_reach = (struct memory_reach){ 0 };
+		struct hot self = { 0 }, seen = { 0 };
+		for (unsigned i = 0; i < p->segment.n; i++) {
+			p->walk_reach[i] = memory_walk_reach(m, &p->segment.walk[i]);
+			p->segment_reach = reach_or(p->segment_reach, &p->walk_reach[i]);
+			hot_add(&self, &seen, &p->walk_reach[i]);
+		}
+		p->walkers_placed = false;
+		p->segment_reach.self_sram = self.sram;
+		p->segment_reach.self_accum_read = self.accum_read;
+		p->segment_reach.self_accum_write = self.accum_write;
+		assert(reach_holds(&p->reach, &p->segment_reach));
+	}
+	return (p->segment.until < p->end ? p->segment.until : p->end) - p->passed;
+}
+
+/* Settles a part of [from, to) in which no reach changes; returns its end. */
+static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
+{
+	const struct memory_reach *reach[PORTS];
+	struct hot hot = { 0 }, seen = { 0 };
+	for (unsigned i = 0; i < PORTS; i++) {
+		struct port *p = &m->port[i];
+		uint64_t until;
+		reach[i] = NULL;
+		if (!is_active(p))
+			continue;
+		if (p->channels) {
+			until = port_dma_cut(p, from);
+			reach[i] = &p->part_reach;
+		} else {
+			until = from + stream_limit(m, p);
+			reach[i] = &p->segment_reach;
+		}
+		hot_add(&hot, &seen, reach[i]);
+		if (until < to)
+			to = until;
+	}
+
+	struct port *meeting[PORTS];
+	unsigned n = 0;
+	bool meets[PORTS];
+	/* Bank words in which somebody meets, or an earlier meeting is not over. */
+	unsigned words = (hot.sram ? m->sram_words : 0) | (hot.accum_read ? 1u << BANK_ACCUM_READ : 0) |
+			 (hot.accum_write ? 1u << BANK_ACCUM_WRITE : 0);
+	for (unsigned i = 0; i < PORTS; i++) {
+		struct port *p = &m->port[i];
+		meets[i] = reach[i] && (p->under_way || touches(reach[i], &hot));
+		if (!meets[i])
+			continue;
+		meeting[n++] = p;
+		for (unsigned w = 0; p->under_way && w < BANK_WORDS; w++)
+			words |= (unsigned)(p->need.ask[w].layer[0] != 0) << w;
+		p->meets_itself = reach[i]->self_sram | reach[i]->self_accum_read | reach[i]->self_accum_write;
+		if (p->channels)
+			continue;
+		uint32_t hot_walks = 0;
+		for (unsigned w = 0; w < p->segment.n; w++)
+			hot_walks |= (uint32_t)touches(&p->walk_reach[w], &hot) << w;
+		if (hot_walks != p->hot_walks)
+			p->walkers_placed = false;
+		p->hot_walks = hot_walks;
+	}
+	if (n)
+		serve_ports(&m->map, m->turn, words, meeting, n, from, to);
+	for (unsigned i = 0; i < PORTS; i++)
+		if (!meets[i])
+			port_pass_freely(&m->port[i], from, to);
+	return to;
+}
+
+void memory_advance(struct memory *m, uint64_t now)
+{
+	uint64_t t = m->settled;
+	if (t >= now)
+		return;
+	for (bool meet = !m->ideal && may_meet(m); meet && t < now;) {
+		unsigned active = active_ports(m);
+		t = settle_part(m, t, now);
+		if (active_ports(m) != active)
+			meet = may_meet(m);
+	}
+	for (unsigned i = 0; i < PORTS && t < now; i++)
+		port_pass_freely(&m->port[i], t, now);
+	m->settled = now;
+	for (unsigned i = 0; i < PORTS; i++)
+		port_flush(&m->port[i]);
+}
+
+uint64_t memory_settled(const struct memory *m) { return m->settled; }
+
+void memory_begin(struct memory *m, enum npu_engine port, uint64_t now, const struct memory_stream *stream, uint64_t first,
+		  uint64_t end)
+{
+	struct port *p = &m->port[port];
+	memory_advance(m, now);
+	assert(!is_dma(port) && p->passed == p->end && m->settled == now && first <= end);
+	p->stream = stream;
+	p->passed = first;
+	p->end = end;
+	p->segment_known = false;
+}
+
+void memory_extend(struct memory *m, enum npu_engine port, uint64_t end)
+{
+	assert(end >= m->port[port].passed);
+	m->port[port].end = end;
+}
+
+void memory_set_reach(struct memory *m, enum npu_engine port, const struct memory_reach *reach)
+{
+	m->port[port].reach = *reach;
+	m->port[port].segment_known = false;
+}
+
+uint64_t memory_passed(const struct memory *m, enum npu_engine port) { return m->port[port].passed; }
+
+uint64_t memory_fresh(const struct memory *m, enum npu_engine port)
+{
+	return m->port[port].passed + m->port[port].under_way;
+}
+
+void memory_push(struct memory *m, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
+		 bool write, uint32_t tag)
+{
+	struct port *p = &m->port[port];
+	assert(is_dma(port) && at >= m->settled && channel < p->channels && bytes);
+	p->bytes[npu_is_acc(local)] += bytes;
+	port_dma_push(&m->map, p, channel, at, local, bytes, write, tag);
+}
+
+uint64_t memory_next(const struct memory *m, enum npu_engine port)
+{
+	const struct port *p = &m->port[port];
+	if (p->queued)
+		return port_dma_next(p, m->settled);
+	return p->passed < p->end ? m->settled + (p->end - p->passed) : NPU_NEVER;
+}
+
+void memory_count(struct memory *m, enum npu_engine port, bool accumulators, uint64_t bytes)
+{
+	m->port[port].bytes[accumulators] += bytes;
+}
+
+uint64_t memory_bytes(const struct memory *m, enum npu_engine port, bool accumulators)
+{
+	return m->port[port].bytes[accumulators];
+}

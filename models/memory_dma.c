@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of a DMA port: a list of bursts a channel, served beat by beat in turn. Banks are memory.c's. */
+#include "models/memory_port.h"
+
+#include <stdlib.h>
+
+bool port_dma_init(struct port *p, uint64_t channels, uint64_t beat_bytes, uint64_t bursts)
+{
+	p->channels = (unsigned)channels;
+	p->last = p->channels - 1;
+	p->beat_bytes = divider_of((uint32_t)beat_bytes);
+	p->pool_size = (int32_t)bursts;
+	p->pool = malloc((size_t)p->pool_size * sizeof *p->pool);
+	if (!p->pool)
+		return false;
+	for (int32_t i = 0; i < p->pool_size; i++)
+		p->pool[i].next = i + 1 < p->pool_size ? i + 1 : NO_BURST;
+	p->unused = 0;
+	return true;
+}
+
+void port_dma_fini(struct port *p) { free(p->pool); }
+
+/* More bursts at once than there are outstanding: a burst may be cut into pieces. */
+static void grow(struct port *p)
+{
+	int32_t size = p->pool_size * 2;
+	struct burst *pool = realloc(p->pool, (size_t)size * sizeof *pool);
+	if (!pool)
+		abort();
+	for (int32_t i = p->pool_size; i < size; i++)
+		pool[i].next = i + 1 < size ? i + 1 : NO_BURST;
+	p->unused = p->pool_size;
+	p->pool = pool;
+	p->pool_size = size;
+}
+
+void port_flush(struct port *p)
+{
+	if (p->state == NPU_STATES)
+		return;
+	if (p->listener.span)
+		p->listener.span(p->listener.ctx, p->engine, p->state, p->from, p->to);
+	p->state = NPU_STATES;
+}
+
+void port_dma_push(const struct bank_map *map, struct port *p, unsigned channel, uint64_t at, uint32_t local,
+		   uint32_t bytes, bool write, uint32_t tag)
+{
+	if (p->unused == NO_BURST)
+		grow(p);
+	int32_t index = p->unused;
+	struct burst *b = &p->pool[index];
+	p->unused = b->next;
+	uint32_t offset = npu_local_offset(local);
+	b->at = at;
+	b->tag = tag;
+	b->beats = b->left = divide(p->beat_bytes, bytes + p->beat_bytes.divisor - 1);
+	b->mask = bank_mask(map, local, bytes);
+	b->accum = npu_is_acc(local);
+	b->write = write;
+	b->next = NO_BURST;
+	if (b->accum) {
+		b->first = offset;
+		b->words = divide(map->accum_words, bytes + map->accum_word - 1);
+	} else {
+		b->first = offset >> map->word_shift;
+		b->place = place_of(map, b->first);
+		b->words = ((offset + bytes - 1) >> map->word_shift) - b->first + 1;
+	}
+
+	if (!p->queued)
+		p->reach = (struct memory_reach){ 0 };
+	if (p->queued >> channel & 1)
+		p->pool[p->tail[channel]].next = index;
+	else
+		p->head[channel] = index;
+	p->tail[channel] = index;
+	p->queued |= UINT64_C(1) << channel;
+	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
+	bool self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
+	if (b->accum) {
+		*(write ? &p->reach.accum_write : &p->reach.accum_read) |= b->mask;
+		if (self)
+			*(write ? &p->reach.self_accum_write : &p->reach.self_accum_read) |= b->mask;
+	} else {
+		p->reach.sram |= b->mask;
+		if (self)
+			p->reach.self_sram |= b->mask;
+	}
+}
+
+/* First channel of `channels` (not 0) at or behind `from`, cyclically. */
+static unsigned next_channel(uint64_t channels, unsigned from)
+{
+	uint64_t behind = from < 64 ? channels >> from << from : 0;
+	return (unsigned)__builtin_ctzll(behind ? behind : channels);
+}
+
+/* Channels whose first burst may cross at t; *next is when another one may. */
+static uint64_t ready_channels(const struct port *p, uint64_t t, uint64_t *next)
+{
+	uint64_t ready = 0;
+	*next = NPU_NEVER;
+	for (uint64_t queued = p->queued; queued; queued &= queued - 1) {
+		unsigned c = (unsigned)__builtin_ctzll(queued);
+		uint64_t at = p->pool[p->head[c]].at;
+		if (at <= t)
+			ready |= UINT64_C(1) << c;
+		else if (at < *next)
+			*next = at;
+	}
+	return ready;
+}
+
+static void pop(struct port *p, unsigned channel, uint64_t end)
+{
+	int32_t index = p->head[channel];
+	struct burst *b = &p->pool[index];
+	uint32_t tag = b->tag;
+	p->head[channel] = b->next;
+	if (b->next == NO_BURST)
+		p->queued &= ~(UINT64_C(1) << channel);
+	b->next = p->unused;
+	p->unused = index;
+	port_flush(p);
+	if (p->listener.done)
+		p->listener.done(p->listener.ctx, p->engine, tag, end);
+}
+
+/* One beat of `channel` crosses in cycle t. */
+static void cross(struct port *p, unsigned channel, uint64_t t)
+{
+	port_tell(p, NPU_STATE_BUSY, t, t + 1);
+	p->last = channel;
+	if (--p->pool[p->head[channel]].left == 0)
+		pop(p, channel, t + 1);
+}
+
+void port_dma_passed(struct port *p, uint64_t t)
+{
+	p->passed++;
+	cross(p, p->current, t);
+}
+
+static unsigned first_behind_last(const struct port *p) { return p->last + 1 < p->channels ? p->last + 1 : 0; }
+
+void port_dma_pass(struct port *p, uint64_t t, uint64_t to)
+{
+	while (t < to && p->queued) {
+		uint64_t next;
+		uint64_t ready = ready_channels(p, t, &next);
+		uint64_t limit = next < to ? next : to;
+		if (!ready) {
+			t = limit;
+			continue;
+		}
+		if (!(ready & (ready - 1))) {
+			unsigned c = (unsigned)__builtin_ctzll(ready);
+			struct burst *b = &p->pool[p->head[c]];
+			uint64_t n = b->left < limit - t ? b->left : limit - t;
+			port_tell(p, NPU_STATE_BUSY, t, t + n);
+			t += n;
+			p->last = c;
+			b->left -= (uint32_t)n;
+			if (!b->left)
+				pop(p, c, t);
+			continue;
+		}
+		/* Whole rounds in which no burst ends, then beats until one does or another channel is ready. */
+		unsigned k = (unsigned)__builtin_popcountll(ready);
+		uint32_t least = UINT32_MAX;
+		for (uint64_t rest = ready; rest; rest &= rest - 1) {
+			uint32_t left = p->pool[p->head[__builtin_ctzll(rest)]].left;
+			least = left < least ? left : least;
+		}
+		uint64_t rounds = (limit - t) / k < least - 1 ? (limit - t) / k : least - 1;
+		if (rounds) {
+			for (uint64_t rest = ready; rest; rest &= rest - 1)
+				p->pool[p->head[__builtin_ctzll(rest)]].left -= (uint32_t)rounds;
+			port_tell(p, NPU_STATE_BUSY, t, t + rounds * k);
+			t += rounds * k;
+			/* A round ends with the channel before the one that it began with. */
+			uint64_t up_to = ready & (p->last < 63 ? (UINT64_C(2) << p->last) - 1 : ~UINT64_C(0));
+			p->last = 63 - (unsigned)__builtin_clzll(up_to ? up_to : ready);
+		}
+		while (t < limit) {
+			unsigned c = next_channel(ready, first_behind_last(p));
+			bool ends = p->pool[p->head[c]].left == 1;
+			cross(p, c, t++);
+			if (ends)
+				break;
+		}
+	}
+}
+
+/* In turn: a burst with n beats left ends with its n-th turn, if nobody else becomes ready. */
+static uint64_t first_end(const struct port *p, uint64_t t, uint64_t ready)
+{
+	uint64_t earliest = NPU_NEVER;
+	if (!ready)
+		return NPU_NEVER;
+	if (!(ready & (ready - 1)))
+		return t + p->pool[p->head[__builtin_ctzll(ready)]].left;
+	unsigned k = (unsigned)__builtin_popcountll(ready);
+	unsigned c = next_channel(ready, p->under_way ? p->current : first_behind_last(p));
+	for (unsigned i = 0; i < k; i++) {
+		uint64_t end = t + (uint64_t)(p->pool[p->head[c]].left - 1) * k + i + 1;
+		earliest = end < earliest ? end : earliest;
+		c = next_channel(ready, c + 1);
+	}
+	return earliest;
+}
+
+uint64_t port_dma_cut(struct port *p, uint64_t t)
+{
+	uint64_t next;
+	struct memory_reach *reach = &p->part_reach;
+	p->ready = ready_channels(p, t, &next);
+	*reach = (struct memory_reach){ 0 };
+	for (uint64_t rest = p->ready; rest; rest &= rest - 1) {
+		const struct burst *b = &p->pool[p->head[__builtin_ctzll(rest)]];
+		if (!b->accum)
+			reach->sram |= b->mask;
+		else if (b->write)
+			reach->accum_write |= b->mask;
+		else
+			reach->accum_read |= b->mask;
+	}
+	reach->self_sram = p->reach.self_sram & reach->sram;
+	reach->self_accum_read = p->reach.self_accum_read & reach->accum_read;
+	reach->self_accum_write = p->reach.self_accum_write & reach->accum_write;
+	uint64_t end = first_end(p, t, p->ready);
+	return end < next ? end : next;
+}
+
+/* Words of beat `beat` of a burst: *n of them from *first on. */
+static void words_of_beat(const struct burst *b, uint32_t beat, uint32_t *first, uint32_t *n)
+{
+	*first = beat;
+	*n = 1;
+	if (b->words == b->beats)
+		return;
+	*first = (uint32_t)((uint64_t)beat * b->words / b->beats);
+	*n = (uint32_t)((uint64_t)(beat + 1) * b->words / b->beats) - *first;
+}
+
+/* Some of `n` words of a burst from word `first` on; returns their banks, in *taken how many they are. */
+static uint64_t take_words(const struct bank_map *map, struct burst *b, uint32_t first, uint32_t n, uint32_t *taken,
+			   unsigned *bank_word)
+{
+	if (b->accum) {
+		*taken = 1;
+		*bank_word = accum_word_of(b->write);
+		return accum_bank(map, b->first + first * map->accum_word);
+	}
+	if (b->place.word != b->first + first)
+		b->place = place_of(map, b->first + first);
+	return place_take(map, &b->place, n, taken, bank_word);
+}
+
+static void ask_beat(const struct bank_map *map, struct burst *b, uint32_t beat, struct ahead *ahead, uint32_t i)
+{
+	uint32_t first, n, taken;
+	unsigned w;
+	words_of_beat(b, beat, &first, &n);
+	for (; n; n -= taken, first += taken) {
+		uint64_t banks = take_words(map, b, first, n, &taken, &w);
+		if (ahead->words >> w & 1 && ask_add(&ahead->ask[w][i], banks) && i < ahead->n)
+			ahead->n = i;
+	}
+}
+
+/* Beats of one burst of the SRAM, a word each, from beat `beat` on. */
+static void ask_words(const struct bank_map *map, struct burst *b, uint32_t beat, struct ahead *ahead)
+{
+	struct bank_ask *ask = ahead->ask[BANK_SRAM];
+	struct place place = b->place;
+	if (place.word != b->first + beat)
+		place = place_of(map, b->first + beat);
+	if (ahead->n > b->beats - beat)
+		ahead->n = b->beats - beat;
+	for (uint32_t i = 0; i < ahead->n; i++) {
+		ask[i].layer[0] = UINT64_C(1) << (place.base + place.bank);
+		place_move(map, &place, 1, 1);
+	}
+}
+
+void port_dma_begin_deep_beat(const struct bank_map *map, struct port *p, unsigned words)
+{
+	struct burst *b = &p->pool[p->head[p->current]];
+	uint32_t first, n, taken;
+	unsigned w;
+	words_of_beat(b, b->beats - b->left, &first, &n);
+	for (; n; n -= taken, first += taken) {
+		uint64_t banks = take_words(map, b, first, n, &taken, &w);
+		if (words >> w & 1)
+			need_add(&p->need, w, banks);
+	}
+}
+
+void port_dma_ahead(const struct bank_map *map, struct port *p)
+{
+	struct ahead *ahead = &p->ahead;
+	uint32_t passed[DMA_CHANNELS_MAX] = { 0 };
+	unsigned c = next_channel(p->ready, first_behind_last(p));
+	if (p->under_way) {
+		/* Of the beats behind the one under way. */
+		c = p->current;
+		passed[c]++;
+		c = next_channel(p->ready, c + 1 < p->channels ? c + 1 : 0);
+	}
+	ahead->busy = ~UINT32_C(0);
+	struct burst *only = &p->pool[p->head[c]];
+	if (!(p->ready & (p->ready - 1)) && only->words == only->beats && !only->accum && !map->wide &&
+	    ahead->words == 1u << BANK_SRAM) {
+		ask_words(map, only, only->beats - only->left + passed[c], ahead);
+		return;
+	}
+	for (uint32_t i = 0; i < ahead->n; i++) {
+		struct burst *b = &p->pool[p->head[c]];
+		if (b->left == passed[c]) {
+			ahead->n = i;
+			break;
+		}
+		ask_beat(map, b, b->beats - b->left + passed[c]++, ahead, i);
+		c = next_channel(p->ready, c + 1 < p->channels ? c + 1 : 0);
+	}
+}
+
+void port_dma_begin_beat(struct port *p) { p->current = next_channel(p->ready, first_behind_last(p)); }
+
+void port_dma_passed_many(struct port *p, uint32_t n, uint64_t end)
+{
+	bool single = !(p->ready & (p->ready - 1));
+	unsigned c = p->under_way ? p->current : next_channel(p->ready, first_behind_last(p));
+	p->passed += n;
+	while (n) {
+		uint32_t beats = single ? n : 1;
+		p->last = c;
+		p->pool[p->head[c]].left -= beats;
+		if (!p->pool[p->head[c]].left)
+			pop(p, c, end);
+		n -= beats;
+		c = next_channel(p->ready, first_behind_last(p));
+	}
+}
+
+uint64_t port_dma_next(const struct port *p, uint64_t t)
+{
+	uint64_t next;
+	uint64_t ready = ready_channels(p, t, &next);
+	uint64_t earliest = first_end(p, t, ready);
+	for (uint64_t rest = p->queued & ~ready; rest; rest &= rest - 1) {
+		const struct burst *b = &p->pool[p->head[__builtin_ctzll(rest)]];
+		earliest = b->at + b->left < earliest ? b->at + b->left : earliest;
+	}
+	return earliest;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cycles in which ports meet: what each beat asks for, and who is served. Between what times that is needed at all is
+ * memory.c. Only walks and bank words that can be denied are looked at: whatever else a beat wants it gets at once. */
+#include "models/memory_port.h"
+
+#include <string.h>
+
+/* Bank words that matter now. */
+struct words {
+	unsigned n;
+	unsigned mask;
+	uint8_t word[BANK_WORDS];
+};
+
+/* ---- what beats ask for ---- */
+
+static void stream_ahead(const struct bank_map *map, struct port *p, uint64_t beat, const struct words *words)
+{
+	struct ahead *ahead = &p->ahead;
+	bool placed = p->walkers_placed && ahead->first + ahead->n <= beat;
+	bool sparse = true;
+	uint64_t next = NPU_NEVER;
+	for (uint32_t walks = p->hot_walks; walks; walks &= walks - 1) {
+		unsigned i = (unsigned)__builtin_ctz(walks);
+		struct walker *w = &p->walker[i];
+		if (!placed || w->next < beat)
+			walker_seek(map, w, &p->segment.walk[i], beat);
+		next = w->next < next ? w->next : next;
+		sparse = sparse && (w->next == NPU_NEVER || w->gap >= AHEAD / 4);
+	}
+	uint64_t left = p->segment.until - beat;
+	ahead->first = beat;
+	ahead->n = sparse ? 1 : left < AHEAD ? (uint32_t)left : AHEAD;
+	ahead->busy = 0;
+	p->walkers_placed = true;
+	p->quiet_until = next;
+	for (unsigned k = 0; k < words->n; k++)
+		memset(ahead->ask[words->word[k]], 0, ahead->n * sizeof ahead->ask[0][0]);
+	if (next - beat >= ahead->n)
+		return;
+	uint32_t all = ahead->n;
+	for (uint32_t walks = p->hot_walks; walks; walks &= walks - 1) {
+		unsigned i = (unsigned)__builtin_ctz(walks);
+		walker_ahead(map, &p->walker[i], &p->segment.walk[i], ahead);
+	}
+	if (ahead->n < all)
+		p->walkers_placed = false; /* some went too far */
+}
+
+/* Works out beats of the port from the first one on that has not begun; at most `cycles` of them will be needed. */
+static void look_ahead(const struct bank_map *map, struct port *p, uint64_t cycles, const struct words *words)
+{
+	struct ahead *ahead = &p->ahead;
+	uint64_t beat = p->passed + p->under_way;
+	ahead->words = words->mask;
+	if (!p->channels) {
+		if (beat < p->segment.until)
+			stream_ahead(map, p, beat, words);
+		return;
+	}
+	ahead->first = beat;
+	ahead->n = cycles < AHEAD ? (uint32_t)cycles : AHEAD;
+	for (unsigned k = 0; k < words->n; k++)
+		memset(ahead->ask[words->word[k]], 0, ahead->n * sizeof ahead->ask[0][0]);
+	port_dma_ahead(map, p);
+}
+
+/* Index of the first beat that has not begun; ahead.n or more: it is not worked out. */
+static uint64_t ahead_index(const struct port *p) { return p->passed + p->under_way - p->ahead.first; }
+static uint64_t ahead_left(const struct port *p)
+{
+	return ahead_index(p) < p->ahead.n ? p->ahead.n - ahead_index(p) : 0;
+}
+
+/* A beat of a stream that asks a bank more often than there are layers, on its own. */
+static void begin_deep_beat(const struct bank_map *map, struct port *p)
+{
+	for (uint32_t walks = p->hot_walks; walks; walks &= walks - 1) {
+		unsigned i = (unsigned)__builtin_ctz(walks);
+		walker_seek(map, &p->walker[i], &p->segment.walk[i], p->passed);
+		if (p->walker[i].next == p->passed)
+			walker_beat(map, &p->walker[i], &p->segment.walk[i], &p->need);
+	}
+}
+
+static void begin_beat(const struct bank_map *map, struct port *p, uint64_t cycles, const struct words *words)
+{
+	if (ahead_index(p) >= p->ahead.n)
+		look_ahead(map, p, cycles, words);
+	if (p->channels)
+		port_dma_begin_beat(p);
+	if (!p->ahead.n) {
+		if (p->channels)
+			port_dma_begin_deep_beat(map, p, words->mask);
+		else
+			begin_deep_beat(map, p);
+		return;
+	}
+	uint64_t i = ahead_index(p);
+	if (!(p->ahead.busy >> i & 1))
+		return;
+	for (unsigned k = 0; k < words->n; k++) {
+		const struct bank_ask *ask = &p->ahead.ask[words->word[k]][i];
+		struct bank_ask *need = &p->need.ask[words->word[k]];
+		need->layer[0] = ask->layer[0];
+		if (ask->layer[1])
+			*need = *ask;
+	}
+}
+
+/* ---- who is served ---- */
+
+/* Of `contested` banks, for which only ports a < b ask: those that b is granted. b comes first where the last winner is
+ * one of a .. b - 1. The turn moves to the winner. */
+static uint64_t settle_two(uint64_t turn[PORTS], unsigned a, unsigned b, uint64_t contested)
+{
+	uint64_t b_wins = 0;
+	for (unsigned last = a; last < b; last++)
+		b_wins |= turn[last];
+	b_wins &= contested;
+	for (unsigned p = 0; p < PORTS; p++)
+		turn[p] &= ~contested;
+	turn[b] |= b_wins;
+	turn[a] |= contested & ~b_wins;
+	return b_wins;
+}
+
+/* The same for any number of ports: the first one that asks behind the last winner. */
+static void settle_many(uint64_t turn[PORTS], const uint64_t asks[PORTS], uint64_t contested, uint64_t wins[PORTS])
+{
+	for (unsigned p = 0; p < PORTS; p++)
+		wins[p] = 0;
+	for (unsigned last = 0; last < PORTS; last++) {
+		uint64_t open = turn[last] & contested;
+		for (unsigned k = 1; k <= PORTS && open; k++) {
+			unsigned p = (last + k) % PORTS;
+			wins[p] |= open & asks[p];
+			open &= ~asks[p];
+		}
+	}
+	for (unsigned p = 0; p < PORTS; p++)
+		turn[p] = (turn[p] & ~contested) | wins[p];
+}
+
+/* What each port that asks `left` is not granted, in place of it. */
+static inline void settle(uint64_t turn[PORTS], struct port *const *ports, unsigned n, uint64_t contested,
+			  uint64_t *left)
+{
+	if (n == 2) {
+		uint64_t second = settle_two(turn, ports[0]->engine, ports[1]->engine, contested);
+		left[1] = contested & ~second;
+		left[0] = second;
+		return;
+	}
+	uint64_t asks[PORTS] = { 0 }, wins[PORTS];
+	for (unsigned i = 0; i < n; i++)
+		asks[ports[i]->engine] = left[i];
+	settle_many(turn, asks, contested, wins);
+	for (unsigned i = 0; i < n; i++)
+		left[i] &= contested & ~wins[ports[i]->engine];
+}
+
+static enum npu_state lost_state(unsigned w)
+{
+	return w == BANK_SRAM || w == BANK_SRAM + 1 ? NPU_STATE_SRAM_CONFLICT : NPU_STATE_ACCUM_CONFLICT;
+}
+
+/* One cycle: what only one port asks for is granted; of a contested bank the first port behind the last winner is
+ * served. */
+static void serve_cycle(uint64_t turn[BANK_WORDS][PORTS], const struct words *words, struct port *const *ports, unsigned n,
+			uint64_t t)
+{
+	uint64_t waits[PORTS] = { 0 };
+	for (unsigned k = 0; k < words->n; k++) {
+		unsigned w = words->word[k];
+		uint64_t left[PORTS], seen = 0, contested = 0;
+		for (unsigned i = 0; i < n; i++) {
+			left[i] = ports[i]->need.ask[w].layer[0];
+			contested |= seen & left[i];
+			seen |= left[i];
+		}
+		if (contested)
+			settle(turn[w], ports, n, contested, left);
+		for (unsigned i = 0; i < n; i++) {
+			need_served(&ports[i]->need, w, contested ? left[i] : 0);
+			waits[i] |= ports[i]->need.ask[w].layer[0];
+		}
+	}
+	for (unsigned i = 0; i < n; i++) {
+		struct port *p = ports[i];
+		p->under_way = waits[i] != 0;
+		if (!waits[i]) {
+			port_passed(p, t);
+			continue;
+		}
+		bool sram = p->need.ask[BANK_SRAM].layer[0] | p->need.ask[BANK_SRAM + 1].layer[0];
+		port_tell(p, lost_state(sram ? BANK_SRAM : BANK_ACCUM_READ), t, t + 1);
+	}
+}
+
+/* A port in a run of cycles in which all that matters is layer 0 of one bank word. */
+struct runner {
+	const struct bank_ask *ask;
+	uint64_t first;   /* index of the first beat that had not begun */
+	uint64_t next;    /* that has not begun */
+	uint64_t passing; /* has passed in all cycles since */
+	bool under_way;   /* as of the last contest */
+};
+
+static void tell_passed(struct port *p, uint64_t from, uint64_t to)
+{
+	if (p->channels && from < to)
+		port_tell(p, NPU_STATE_BUSY, from, to);
+}
+
+/* Cycles [from, to) of the simple case; every port has as many beats ahead. Inlined so that n is a constant. */
+static inline __attribute__((always_inline)) void run_cycles(uint64_t turn[PORTS], unsigned w, struct port *const *ports,
+							     unsigned n, uint64_t from, uint64_t to)
+{
+	struct runner run[PORTS];
+	uint64_t left[PORTS];
+	for (unsigned i = 0; i < n; i++) {
+		const struct port *p = ports[i];
+		uint64_t index = ahead_left(p) ? ahead_index(p) : AHEAD; /* none is needed behind the one under way */
+		run[i] = (struct runner){ p->ahead.ask[w], index, index, from, p->under_way };
+		left[i] = p->under_way ? p->need.ask[w].layer[0] : run[i].ask[run[i].next++].layer[0];
+	}
+	for (uint64_t t = from; t < to; t++) {
+		uint64_t seen = 0, contested = 0;
+		for (unsigned i = 0; i < n; i++) {
+			contested |= seen & left[i];
+			seen |= left[i];
+		}
+		if (!contested) {
+			for (unsigned i = 0; i < n; i++)
+				left[i] = run[i].ask[run[i].next++].layer[0];
+			continue;
+		}
+		settle(turn, ports, n, contested, left);
+		for (unsigned i = 0; i < n; i++) {
+			struct runner *r = &run[i];
+			r->under_way = left[i] != 0;
+			if (!left[i]) {
+				left[i] = r->ask[r->next++].layer[0];
+				continue;
+			}
+			tell_passed(ports[i], r->passing, t);
+			port_tell(ports[i], lost_state(w), t, t + 1);
+			r->passing = t + 1;
+		}
+	}
+	for (unsigned i = 0; i < n; i++) {
+		struct port *p = ports[i];
+		/* A beat was begun for each that passed, and one more. */
+		uint64_t passed = run[i].next - run[i].first - !p->under_way;
+		bool under_way = run[i].under_way && run[i].passing == to;
+		p->need.ask[w].layer[0] = under_way ? left[i] : 0;
+		tell_passed(p, run[i].passing, to);
+		if (!p->channels) {
+			p->passed += passed;
+		} else {
+			bool same = p->under_way && !passed;
+			port_dma_passed_many(p, (uint32_t)passed, to);
+			if (under_way && !same)
+				port_dma_begin_beat(p);
+		}
+		p->under_way = under_way;
+	}
+}
+
+/* How many cycles can be run at once from now on: every port asks layer 0 of bank word `w` at most, and its beats are
+ * worked out. */
+static uint64_t simple_cycles(const struct bank_map *map, struct port *const *ports, unsigned n, uint64_t cycles,
+			      const struct words *words)
+{
+	if (words->n != 1 || n < 2)
+		return 0;
+	unsigned w = words->word[0];
+	for (unsigned i = 0; i < n; i++) {
+		struct port *p = ports[i];
+		if (p->meets_itself || (p->under_way && p->need.ask[w].layer[1]))
+			return 0;
+		if (!ahead_left(p) && cycles > p->under_way)
+			look_ahead(map, p, cycles, words);
+		uint64_t beats = ahead_left(p) + p->under_way;
+		cycles = beats < cycles ? beats : cycles;
+	}
+	return cycles;
+}
+
+/* Cycles from now on in which no two of the ports ask for anything that may be denied, nor one twice. */
+static uint64_t quiet_cycles(const struct bank_map *map, struct port *const *ports, unsigned n, uint64_t cycles,
+			     const struct words *words)
+{
+	uint64_t quiet = cycles;
+	bool one_asks = false;
+	for (unsigned i = 0; i < n; i++) {
+		struct port *p = ports[i];
+		if (p->under_way)
+			return 0;
+		if (ahead_index(p) >= p->ahead.n)
+			look_ahead(map, p, cycles, words);
+		uint64_t until = 0;
+		if (p->ahead.n && !p->channels) {
+			uint32_t busy = p->ahead.busy >> ahead_index(p);
+			until = busy ? (unsigned)__builtin_ctz(busy) : ahead_left(p);
+			if (p->quiet_until > p->passed)
+				until = p->quiet_until - p->passed;
+		}
+		if (until == 0) {
+			if (one_asks || p->meets_itself)
+				return 0;
+			one_asks = true;
+		} else if (until < quiet) {
+			quiet = until;
+		}
+	}
+	return quiet;
+}
+
+void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], unsigned words, struct port *const *ports,
+		 unsigned n, uint64_t from, uint64_t to)
+{
+	struct words w = { .mask = words };
+	for (; words; words &= words - 1)
+		w.word[w.n++] = (uint8_t)__builtin_ctz(words);
+	for (unsigned i = 0; i < n; i++)
+		if (ports[i]->channels || !ports[i]->walkers_placed || w.mask != ports[i]->ahead.words) {
+			ports[i]->ahead.n = 0;
+			ports[i]->ahead.first = 0;
+			ports[i]->walkers_placed = false;
+		}
+	for (uint64_t t = from, cycles; t < to; t += cycles) {
+		cycles = quiet_cycles(map, ports, n, to - t, &w);
+		if (cycles) {
+			for (unsigned i = 0; i < n; i++)
+				port_pass_freely(ports[i], t, t + cycles);
+			for (unsigned i = 0; i < n; i++)
+				if (ports[i]->channels)
+					ports[i]->ahead.n = 0;
+			continue;
+		}
+		cycles = simple_cycles(map, ports, n, to - t, &w);
+		if (cycles) {
+			if (n == 2)
+				run_cycles(turn[w.word[0]], w.word[0], ports, 2, t, t + cycles);
+			else
+				run_cycles(turn[w.word[0]], w.word[0], ports, n, t, t + cycles);
+			continue;
+		}
+		for (unsigned i = 0; i < n; i++)
+			if (!ports[i]->under_way)
+				begin_beat(map, ports[i], to - t, &w);
+		serve_cycle(turn, &w, ports, n, t);
+		cycles = 1;
+	}
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vector engine behind its queue: one instruction at a time, the next one accepted when the former has ended. What an
+ * instruction costs is vector_plan.c.
+ *
+ * Time inside an instruction is counted in beats: start-up beats without words, then its passes, each pass walking its
+ * operands evenly and in row order. A cycle in which a word is denied stands still, as in the matrix array. */
+#include "isa/program.h"
+#include "models/machine.h"
+#include "models/vector_walk.h"
+
+#include <stdlib.h>
+
+struct vector {
+	const struct hw *hw;
+	const struct npu_program *program;
+	struct memory *memory;
+	struct body_listener listener;
+	struct memory_stream stream;
+	bool ideal;
+	bool busy;
+	uint32_t insn;
+	uint64_t begin; /* cycle of acceptance */
+	uint64_t base;  /* beat b that has not passed falls into cycle base + b or later */
+	uint64_t told;  /* spans are told up to this cycle */
+	struct vector_plan plan;
+	struct vector_operands operands;
+};
+
+/* An operand in beats [begin, end). */
+static struct memory_walk walk_of(const struct npu_operand *op, uint64_t times, bool write, uint64_t begin, uint64_t end)
+{
+	struct memory_walk walk = {
+		.begin = begin,
+		.end = end,
+		.local = (uint32_t)op->addr | (op->space == NPU_SPACE_ACCUM ? NPU_ACC_BIT : 0),
+		.row_bytes = (uint32_t)npu_dtype_bytes(op->m.dtype, op->m.cols),
+		.rows = (uint32_t)op->m.rows,
+		.stride = (uint32_t)npu_matrix_stride(&op->m),
+		.write = write,
+	};
+	if (times > 1) {
+		walk.rows = (uint32_t)times;
+		walk.stride = 0;
+	} else if (npu_matrix_is_dense(&op->m)) {
+		walk.row_bytes *= walk.rows;
+		walk.rows = 1;
+	}
+	return walk;
+}
+
+static void add_walks(const struct vector *v, const struct vector_pass *pass, uint64_t begin, struct memory_segment *out)
+{
+	for (unsigned i = 0; i < v->operands.n; i++) {
+		const struct npu_operand *op = &v->operands.operand[i];
+		for (unsigned write = 0; write < 2; write++)
+			if ((write ? pass->writes : pass->reads) >> i & 1)
+				out->walk[out->n++] = walk_of(op, v->operands.times[i], write, begin, begin + pass->cycles);
+	}
+}
+
+static void segment(void *self, uint64_t beat, struct memory_segment *out)
+{
+	const struct vector *v = self;
+	uint64_t begin = v->plan.startup;
+	out->until = begin;
+	for (unsigned i = 0; beat >= out->until && i < v->plan.passes; i++) {
+		out->until = begin + v->plan.pass[i].cycles;
+		if (beat < out->until)
+			add_walks(v, &v->plan.pass[i], begin, out);
+		begin = out->until;
+	}
+	if (beat >= out->until)
+		out->until = NPU_NEVER;
+}
+
+static void say(const struct vector *v, enum npu_state state, uint64_t from, uint64_t to)
+{
+	if (v->listener.span)
+		v->listener.span(v->listener.ctx, state, v->insn, from, to);
+}
+
+/* Tells spans up to cycle `to`; nothing was denied since the last call. */
+static void tell(struct vector *v, uint64_t to)
+{
+	uint64_t working = v->base + v->plan.startup;
+	if (v->told < working && v->told < to) {
+		uint64_t until = working < to ? working : to;
+		say(v, NPU_STATE_ENGINE_LATENCY, v->told, until);
+		v->told = until;
+	}
+	if (v->told < to) {
+		say(v, NPU_STATE_BUSY, v->told, to);
+		v->told = to;
+	}
+}
+
+static void denied(void *self, enum npu_engine port, enum npu_state state, uint64_t from, uint64_t to)
+{
+	struct vector *v = self;
+	(void)port;
+	tell(v, from);
+	say(v, state, from, to);
+	v->told = to;
+	v->base += to - from;
+}
+
+struct vector *vector_new(const struct hw *hw, const struct npu_program *program, struct memory *memory,
+			  const struct body_listener *listener, unsigned ideal)
+{
+	struct vector *v = calloc(1, sizeof *v);
+	if (!v)
+		return NULL;
+	v->hw = hw;
+	v->program = program;
+	v->memory = memory;
+	v->listener = *listener;
+	v->stream = (struct memory_stream){ v, segment };
+	v->ideal = ideal & MACHINE_IDEAL_VECTOR;
+	memory_listen(memory, NPU_ENGINE_VECTOR, &(struct memory_listener){ .ctx = v, .span = denied });
+	return v;
+}
+
+void vector_free(struct vector *v) { free(v); }
+
+static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
+{
+	struct vector *v = self;
+	(void)insn;
+	if (!v->busy)
+		return now;
+	memory_advance(v->memory, now);
+	uint64_t end = v->base + v->plan.cycles;
+	return end > now ? end : now;
+}
+
+static void reach_add(struct memory_reach *all, const struct memory_reach *r)
+{
+	all->self_sram |= r->self_sram | (all->sram & r->sram);
+	all->self_accum_read |= r->self_accum_read | (all->accum_read & r->accum_read);
+	all->self_accum_write |= r->self_accum_write | (all->accum_write & r->accum_write);
+	all->sram |= r->sram;
+	all->accum_read |= r->accum_read;
+	all->accum_write |= r->accum_write;
+}
+
+/* What all passes together may touch; what one beat may ask twice is found pass by pass. */
+static struct memory_reach reach_of(const struct vector *v)
+{
+	struct memory_reach all = { 0 };
+	uint64_t begin = v->plan.startup;
+	for (unsigned i = 0; i < v->plan.passes; i++) {
+		struct memory_segment pass = { .n = 0 };
+		struct memory_reach reach = { 0 };
+		add_walks(v, &v->plan.pass[i], begin, &pass);
+		begin += v->plan.pass[i].cycles;
+		for (unsigned w = 0; w < pass.n; w++) {
+			struct memory_reach r = memory_walk_reach(v->memory, &pass.walk[w]);
+			reach_add(&reach, &r);
+		}
+		all.self_sram |= reach.self_sram;
+		all.self_accum_read |= reach.self_accum_read;
+		all.self_accum_write |= reach.self_accum_write;
+		all.sram |= reach.sram;
+		all.accum_read |= reach.accum_read;
+		all.accum_write |= reach.accum_write;
+	}
+	return all;
+}
+
+static void count(struct vector *v)
+{
+	for (unsigned i = 0; i < v->plan.passes; i++)
+		for (unsigned o = 0; o < v->operands.n; o++) {
+			unsigned times = (v->plan.pass[i].reads >> o & 1) + (v->plan.pass[i].writes >> o & 1);
+			if (times)
+				memory_count(v->memory, NPU_ENGINE_VECTOR,
+					     v->operands.operand[o].space == NPU_SPACE_ACCUM, times * v->operands.bytes[o]);
+		}
+}
+
+static uint64_t step(void *self, uint64_t now)
+{
+	struct vector *v = self;
+	if (!v->busy)
+		return NPU_NEVER;
+	memory_advance(v->memory, now);
+	uint64_t end = v->base + v->plan.cycles;
+	tell(v, end < now ? end : now);
+	if (end > now)
+		return end;
+	v->busy = false;
+	v->listener.ended(v->listener.ctx, v->insn, 0, v->begin, end, end);
+	return NPU_NEVER;
+}
+
+static void accept(void *self, uint64_t now, uint32_t insn)
+{
+	struct vector *v = self;
+	const struct npu_insn *in = &v->program->insns[insn];
+	step(v, now); /* the end of the former one may not have been told yet */
+	v->insn = insn;
+	v->begin = v->base = v->told = now;
+	v->busy = true;
+	if (v->ideal) {
+		v->plan = (struct vector_plan){ .cycles = 1 };
+	} else {
+		vector_operands(in, &v->operands);
+		v->plan = vector_plan_of(v->hw, in, &v->operands);
+	}
+	memory_begin(v->memory, NPU_ENGINE_VECTOR, now, &v->stream, 0, v->plan.cycles);
+	struct memory_reach reach = reach_of(v);
+	memory_set_reach(v->memory, NPU_ENGINE_VECTOR, &reach);
+	count(v);
+}
+
+static unsigned in_service(const void *self)
+{
+	const struct vector *v = self;
+	return v->busy;
+}
+
+const struct body_ops vector_ops = { accept_at, accept, step, in_service };
