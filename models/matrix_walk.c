@@ -119,14 +119,22 @@ static uint64_t part_of(uint64_t beats, uint64_t rows, uint64_t full)
 	return rows < full ? (beats * rows + full - 1) / full : beats;
 }
 
+/* Whether a row of the stationary tile as stored is one of k. */
+static bool loads_k_by_k(const struct hw *hw, const struct npu_matmul *p)
+{
+	return hw->matrix.dataflow == HW_DATAFLOW_IS ? p->transpose_a : !p->transpose_b;
+}
+
+static uint64_t full_load_rows(const struct hw *hw, const struct npu_matmul *p, const struct matrix_plan *plan)
+{
+	return loads_k_by_k(hw, p) ? (uint64_t)plan->used_rows * plan->depth : plan->used_cols;
+}
+
 static uint64_t load_part(const struct hw *hw, const struct npu_matmul *p, const struct matrix_plan *plan,
 			  const struct fold *f)
 {
-	bool is = hw->matrix.dataflow == HW_DATAFLOW_IS;
-	bool rows_are_k = is ? p->transpose_a : !p->transpose_b;
-	if (rows_are_k)
-		return part_of(plan->load, f->k, (uint64_t)plan->used_rows * plan->depth);
-	return part_of(plan->load, is ? f->m : f->n, plan->used_cols);
+	uint64_t rows = loads_k_by_k(hw, p) ? f->k : hw->matrix.dataflow == HW_DATAFLOW_IS ? f->m : f->n;
+	return part_of(plan->load, rows, full_load_rows(hw, p, plan));
 }
 
 static uint64_t stream_part(const struct hw *hw, const struct matrix_plan *plan, const struct fold *f)
@@ -189,19 +197,26 @@ struct flight_shape flight_shape(const struct hw *hw, const struct memory *memor
 	shape.plan = matrix_plan(hw, &insn);
 	const struct matrix_plan *plan = &shape.plan;
 	struct fold fold = fold_of(hw, p, plan, 0);
-	/* The last tile of k may be the shortest: words of a row fewer by less than its beats. */
-	struct fold last = { .k = p->k - (uint64_t)(plan->k_tiles - 1) * plan->k_tile };
 	bool is = hw->matrix.dataflow == HW_DATAFLOW_IS, os = hw->matrix.dataflow == HW_DATAFLOW_OS;
 	struct npu_matrix a = stored_a(p), b = stored_b(p), d = { p->m, p->n, NPU_FP32, NPU_LAYOUT_ROW, p->dst_stride };
 	const struct npu_matrix *stream = is ? &b : &a, *load = is ? &a : &b;
 
+	/* Tiles of a kind differ only where they are ragged; of these the one that is worst off counts. Of OS that is the last
+	 * tile of k, which may have as many words a row in fewer beats; of loads any that does not take whole beats a row. */
+	struct memory_walk streamed = streamed_tile(hw, p, &fold), loaded = loaded_tile(hw, p, &fold);
+	uint64_t stream_beats = plan->stream, load_beats = plan->load;
+	if (os) {
+		struct fold last = { .k = p->k - (uint64_t)(plan->k_tiles - 1) * plan->k_tile };
+		stream_beats = load_beats = stream_part(hw, plan, &last);
+		streamed.by_column |= last.k < plan->k_tile;
+		loaded.by_column |= last.k < plan->k_tile;
+	} else {
+		loaded.rows = (uint32_t)full_load_rows(hw, p, plan);
+	}
 	shape.extent[FLIGHT_STREAM] = npu_matrix_extent(stream);
-	shape.meets_itself[FLIGHT_STREAM] = tile_meets_itself(hw, memory, streamed_tile(hw, p, &fold),
-							      stream_part(hw, plan, &last), stream->layout);
+	shape.meets_itself[FLIGHT_STREAM] = tile_meets_itself(hw, memory, streamed, stream_beats, stream->layout);
 	shape.extent[FLIGHT_LOAD] = npu_matrix_extent(load);
-	shape.meets_itself[FLIGHT_LOAD] =
-		tile_meets_itself(hw, memory, loaded_tile(hw, p, &fold),
-				  os ? stream_part(hw, plan, &last) : load_part(hw, p, plan, &fold), load->layout);
+	shape.meets_itself[FLIGHT_LOAD] = tile_meets_itself(hw, memory, loaded, load_beats, load->layout);
 	shape.extent[FLIGHT_RESULTS] = npu_matrix_extent(&d);
 	struct memory_walk result = tile_of_d(p, fold.m0, fold.m, fold.n0, fold.n, is);
 	result.local |= NPU_ACC_BIT;

@@ -58,7 +58,7 @@ static inline uint64_t ask_add(struct bank_ask *ask, uint64_t banks)
 	return again ? ask_add_again(ask, again) : 0;
 }
 
-/* The beats ahead of a stream, as far as they are worked out: what `n` beats from `first` on ask of `words` (a bit mask). */
+/* The beats ahead of a port, as far as they are worked out: what `n` beats from `first` on ask of `words` (bit mask). */
 enum { AHEAD = 32 };
 struct ahead {
 	uint64_t first;
