@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command forbids, and for how long: the interpreter of rules.def, and tFAW. Chooses nothing. */
+#include "models/dram/core.h"
+
+static void push_faw(struct rank *rank, uint64_t end)
+{
+	rank->faw[rank->faw_at] = end;
+	rank->faw_at = (rank->faw_at + 1) % FAW_WINDOW;
+}
+
+static void forbid_other_ranks(const struct dram *d, struct channel *ch, const struct rules *rules, uint32_t rank,
+			       uint64_t clk)
+{
+	for (uint32_t i = rules->n; i < rules->n + rules->other; i++)
+		for (uint32_t r = 0; r < d->config.ranks; r++)
+			if (r != rank)
+				not_before(&ch->rank_next[r].next[rules->row[i].second], clk + rules->row[i].gap);
+}
+
+static void forbid(const struct dram *d, struct channel *ch, const struct rules *rules, uint32_t bank, uint64_t clk)
+{
+	uint64_t *const next[] = {
+		[SCOPE_BANK] = ch->bank_next[bank].next,
+		[SCOPE_GROUP] = ch->group_next[d->plan.group_of[bank]].next,
+		[SCOPE_RANK] = ch->rank_next[d->plan.rank_of[bank]].next,
+	};
+	for (const struct rule *rule = rules->row, *end = rule + rules->n; rule < end; rule++)
+		not_before(&next[rule->scope][rule->second], clk + rule->gap);
+	if (d->config.ranks > 1)
+		forbid_other_ranks(d, ch, rules, d->plan.rank_of[bank], clk);
+}
+
+static void tell(const struct dram *d, const struct channel *ch, uint32_t op, uint32_t bank, uint32_t row,
+		 uint32_t column, uint64_t clk)
+{
+	d->hooks.command(d->hooks.ctx,
+			 &(struct dram_command){ .clk = clk,
+						 .channel = ch->index,
+						 .rank = d->plan.rank_of[bank],
+						 .bank_group = d->plan.group_of[bank] & d->plan.group.mask,
+						 .bank = bank,
+						 .row = row,
+						 .column = column,
+						 .op = op });
+}
+
+void dram_command(struct dram *d, struct channel *ch, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk)
+{
+	forbid(d, ch, &d->plan.rules[op], bank, clk);
+	if (op == DRAM_ACT)
+		push_faw(&ch->rank[d->plan.rank_of[bank]], clk + d->config.tFAW);
+	ch->command_free[d->plan.bus_of[op]] = clk + d->plan.command_clk[op];
+	if (d->hooks.command)
+		tell(d, ch, op, bank, row, 0, clk);
+}
+
+void dram_watch_column(struct dram *d, struct channel *ch, const struct entry *e, uint32_t op, uint64_t clk)
+{
+	if (d->config.ranks > 1)
+		forbid_other_ranks(d, ch, &d->plan.rules[op], d->plan.rank_of[e->bank], clk);
+	if (d->hooks.command)
+		tell(d, ch, op, e->bank, e->row, e->column, clk);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of models/dram share; nobody else includes it.
+ *
+ *   push -> door of a port -> queue (read | write), lists by bank -> commands in order of clk -> data bus -> done
+ *
+ * A request splits into pieces: at most PIECE_BURSTS consecutive column bursts of one channel and of one row (of one
+ * row in each bank group where the mapping puts the bank group lowest). A piece enters the queue whole, as one entry
+ * for each of its banks (a lane), and its bursts go back to back once begun as long as the bus sees no gap. */
+#ifndef NPU_MODELS_DRAM_CORE_H
+#define NPU_MODELS_DRAM_CORE_H
+
+#include <stddef.h>
+
+#include "models/dram/dram.h"
+
+enum {
+	MAX_BANKS = 64, /* a channel, ranks included: a bank set is one word */
+	MAX_RANKS = 4,
+	MAX_GROUPS = 8, /* a rank */
+	OPS = DRAM_REFPB + 1,
+	PIECE_BURSTS = 8,
+	FAW_WINDOW = 4,
+	AGE_BITS = 40,
+	TAG_BUCKETS = 256,
+	BUSY_HISTORY = 1024,  /* intervals of data on a channel's bus that dram_explain() can look back on */
+	REFRESH_HISTORY = 64, /* likewise refreshes */
+};
+
+/* Later than any clk, and a few command lengths can be added to it. The interface says UINT64_MAX. */
+#define NEVER      (UINT64_MAX / 4)
+#define NO_ROW     UINT32_MAX
+#define NO_ENTRY   UINT16_MAX
+#define NO_PIECE   UINT32_MAX
+#define NO_REQUEST UINT32_MAX
+#define NO_BANK    MAX_BANKS
+#define NOBODY     UINT32_MAX
+
+/* The operation of a column command, and that of the other direction. */
+static inline uint32_t column_op(bool write)
+{
+	return DRAM_RD + write;
+}
+_Static_assert(DRAM_WR == DRAM_RD + 1, "column_op() counts on it");
+
+static inline uint64_t max64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+static inline uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A bit for each bank of a channel. */
+typedef uint64_t bank_set;
+static inline bank_set bit(uint32_t bank)
+{
+	return (bank_set)1 << bank;
+}
+static inline uint32_t lowest(bank_set set)
+{
+	return (uint32_t)__builtin_ctzll(set);
+}
+
+/* ---- what a configuration means, computed once (plan.c) ---- */
+
+enum scope { SCOPE_BANK, SCOPE_GROUP, SCOPE_RANK, SCOPE_OTHER };
+
+/* A row of rules.def, start to start. */
+struct rule {
+	uint32_t gap;
+	uint16_t scope, second;
+};
+
+struct rules {
+	struct rule row[14];
+	uint32_t n;     /* of the first n the scope is a bank, group or rank */
+	uint32_t other; /* the next `other` hold for the other ranks */
+};
+
+/* What a RD or WR forbids, picked from the rules: columns are too many to interpret. */
+struct column_gaps {
+	uint32_t precharge;   /* PRE of the bank */
+	uint32_t same_group;  /* the same direction in the bank group */
+	uint32_t same_rank;   /* and in the rank */
+	uint32_t other_group; /* the other direction in the bank group */
+	uint32_t other_rank;  /* and in the rank */
+};
+
+/* An address field: bits >> shift & mask. */
+struct field {
+	uint32_t shift, mask;
+};
+
+struct plan {
+	struct rules rules[OPS];
+	struct column_gaps column_gaps[2]; /* [write] */
+	uint8_t command_clk[OPS];
+	uint8_t bus_of[OPS];                             /* command bus: 0, or 1 for rows where they have their own */
+	uint8_t group_of[MAX_BANKS], rank_of[MAX_BANKS]; /* groups count over the ranks */
+	bank_set rank_banks[MAX_RANKS];
+	uint32_t banks, groups; /* a channel, all ranks */
+	uint32_t burst_clk, burst_bytes;
+	uint32_t data_gap[2];  /* [write]: column command to first data */
+	uint32_t high, low;    /* drain when more than high writes wait, stop at low */
+	uint32_t piece_bursts; /* no piece is larger than a queue */
+	/* address bits above the burst */
+	struct field group, column, bank, rank;
+	uint32_t row_shift, row_mask; /* mask 0: rows is no power of two */
+	uint32_t run_mask;            /* bursts of a row (of each bank group where that is lowest) - 1 */
+	uint8_t burst_shift, interleave_shift, channel_bits, group_bits, bank_bits;
+	bool group_lowest;
+};
+void dram_plan(struct plan *, const struct dram_config *);
+
+/* ---- a channel ---- */
+
+/* Earliest start of each command as far as this bank, group or rank is concerned. */
+struct allowed {
+	uint64_t next[OPS];
+};
+
+struct bank {
+	uint32_t row;      /* open row or NO_ROW */
+	uint32_t hits;     /* bursts since ACT */
+	uint32_t outcome;  /* of its next burst: enum outcome; ROW_HIT unless the bank is in `fresh` */
+	uint32_t conflict; /* it was closed for another row */
+};
+enum outcome { ROW_HIT, ROW_MISS, ROW_CONFLICT, OUTCOMES };
+
+/* One bank's share of a waiting piece. */
+struct entry {
+	uint64_t age; /* counts up with arrival */
+	uint32_t row, piece;
+	uint16_t column;         /* of its next burst */
+	uint16_t next, prev;     /* of this bank, oldest first */
+	uint16_t younger, older; /* of this queue */
+	uint8_t bank, lane, left;
+};
+
+/* What a kind of command would do next; NEVER when no bank needs it. clk is never later than the truth; when `exact` it
+ * is the truth (as long as the command bus is free by then), and the bank is right. */
+struct choice {
+	uint64_t clk;
+	uint32_t bank, exact;
+};
+enum kind { COLUMN, ACTIVATE, PRECHARGE, KINDS };
+
+/* Waiting bursts of one direction. Each bank with an entry is in exactly one of the sets: its next command is a column
+ * command (the open row has a waiting burst), ACT (no row is open) or PRE (another row is open). */
+struct queue {
+	bank_set set[KINDS];
+	struct choice next[KINDS];
+	uint32_t used, size; /* bursts */
+	uint32_t wanted;     /* free bursts from which a piece at a door may come in; NOBODY: none waits for room */
+	uint16_t oldest, youngest;
+	uint16_t run; /* next burst of the piece under way, or NO_ENTRY */
+	uint16_t head[MAX_BANKS], tail[MAX_BANKS];
+	uint16_t first_hit[MAX_BANKS]; /* oldest entry of the open row */
+	uint64_t hit_age[MAX_BANKS], head_age[MAX_BANKS];
+};
+
+/* The piece at the head of a port. */
+struct door {
+	uint64_t visible;
+	uint32_t head, tail; /* pieces */
+	uint8_t bursts, write;
+};
+
+/* An all-bank refresh of a rank or a per-bank refresh within it. */
+struct refresh {
+	uint64_t due;
+	bank_set banks; /* being prepared, or 0 */
+	uint64_t since; /* they have been blocked */
+	uint32_t turn;  /* per-bank: whose turn it is */
+};
+
+struct rank {
+	uint64_t faw[FAW_WINDOW]; /* start of each of the last four ACT + tFAW */
+	uint32_t faw_at;          /* the oldest */
+	struct refresh refresh;
+};
+
+struct interval {
+	uint64_t from, to;
+};
+
+struct refresh_window {
+	uint64_t from, to;
+	bank_set banks;
+};
+
+struct channel {
+	_Alignas(64) struct allowed bank_next[MAX_BANKS];
+	struct allowed group_next[MAX_RANKS * MAX_GROUPS];
+	struct allowed rank_next[MAX_RANKS];
+	struct bank bank[MAX_BANKS];
+	struct rank rank[MAX_RANKS];
+	struct queue queue[2]; /* [write] */
+	struct entry *entry;
+	uint64_t now;             /* of the last decision */
+	uint64_t due;             /* of the next, as far as known; NEVER: idle */
+	uint64_t command_free[2]; /* command buses */
+	uint64_t age;
+	uint64_t data_from, data_end; /* the last interval of data on the bus, which may still grow */
+	uint64_t write_due;           /* no waiting write is overdue before this */
+	uint64_t refresh_due;         /* nothing to do for refresh before this */
+	bank_set blocked;             /* a refresh is due, or between ACT-1 and ACT-2 */
+	bank_set fresh;               /* open rows that no burst has used yet */
+	uint64_t act1_clk;            /* of the ACT-1 that waits for its ACT-2 */
+	uint32_t act1_row, act1_bank; /* NO_BANK: none waits */
+	uint32_t forced;              /* bank whose oldest write is overdue, or NO_BANK */
+	uint16_t free_entry;
+	bool drain;      /* writes have their turn */
+	bool leaving;    /* the turn is over but for rows just opened */
+	bool turn_moved; /* what decides whose turn it is may have changed */
+	bool last_write; /* direction of the last data */
+	uint8_t index;
+	uint32_t ports; /* with pieces waiting at their door, a bit each */
+	struct door door[DRAM_PORTS];
+	uint64_t entry_clk; /* when the next piece can come in, unless door_moved */
+	uint32_t entry_port;
+	bool door_moved;
+	uint64_t bursts;
+	uint32_t nbusy, nwindows;
+	struct interval busy[BUSY_HISTORY]; /* before the last one */
+	struct refresh_window window[REFRESH_HISTORY];
+};
+
+/* ---- records of requests, kept for a while after their end for dram_explain() ---- */
+
+struct request {
+	uint64_t arrival, done;
+	uint32_t tag, older; /* older: previous request of the same bucket */
+	uint32_t first_piece;
+	uint16_t pieces;
+	uint16_t left; /* pieces not completed */
+	uint16_t held; /* pieces that the controller still needs (a write's after it has completed) */
+	uint8_t port;
+	bool write;
+};
+
+struct piece {
+	uint64_t addr; /* of its first byte asked for */
+	uint64_t visible, accepted, done;
+	uint32_t request, next; /* next: behind it at the door */
+	uint32_t row, column;
+	uint16_t nbytes;
+	uint16_t lane[MAX_GROUPS]; /* entry or NO_ENTRY */
+	uint8_t bursts, left, lanes, channel, bank;
+	bool write;
+};
+
+struct dram {
+	struct dram_config config;
+	struct dram_hooks hooks;
+	struct plan plan;
+	struct dram_stats stats;
+	bool watched; /* column commands concern other ranks or a hook */
+	uint64_t outcomes[OUTCOMES];
+	uint64_t ideal_bursts; /* that the ideal part would have moved */
+	uint64_t limit;        /* no decision at or after this in the present dram_run() */
+	uint64_t reaction_clk;
+	/* Rings by running number, a power of two large; both grow when what is in flight does not fit. */
+	struct request *request;
+	struct piece *piece;
+	uint32_t request_mask, piece_mask;
+	uint32_t next_request, next_piece, oldest_request;
+	uint32_t full_request, full_piece;        /* numbers that the rings have no room for, as far as known */
+	uint32_t bucket[DRAM_PORTS][TAG_BUCKETS]; /* newest request of a tag's bucket */
+	struct channel *channel;
+};
+
+/* dram.c */
+static inline struct request *request_of(const struct dram *d, uint32_t id)
+{
+	return &d->request[id & d->request_mask];
+}
+static inline struct piece *piece_of(const struct dram *d, uint32_t id)
+{
+	return &d->piece[id & d->piece_mask];
+}
+void dram_piece_done(struct dram *, struct piece *, uint64_t clk); /* as its owner sees it */
+static inline void piece_gone(const struct dram *d, const struct piece *p)
+{
+	request_of(d, p->request)->held--;
+} /* from the controller */
+
+/* map.c: sets channel, bank, row, column, bursts and lanes of the piece that begins at p->addr with nbytes to go */
+void dram_place(const struct dram *, struct piece *p, uint32_t nbytes);
+struct lane {
+	uint32_t bank, column;
+};
+struct lane dram_lane(const struct dram *, const struct piece *,
+		      uint32_t lane); /* its first burst; lane 0 is p's own */
+bank_set dram_banks_of(const struct dram *, const struct piece *);
+
+/* bank.c: earliest start of op on a bank, the command bus and (ACT) tFAW left out */
+static inline uint64_t allowed_at(const struct dram *d, const struct channel *ch, uint32_t op, uint32_t bank)
+{
+	return max64(ch->bank_next[bank].next[op], max64(ch->group_next[d->plan.group_of[bank]].next[op],
+							 ch->rank_next[d->plan.rank_of[bank]].next[op]));
+}
+/* op starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what follows. */
+void dram_command(struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);
+void dram_watch_column(struct dram *, struct channel *, const struct entry *, uint32_t op, uint64_t clk);
+
+static inline void not_before(uint64_t *next, uint64_t clk)
+{
+	if (*next < clk)
+		*next = clk;
+}
+
+/* The same as dram_command() for RD and WR. What waits for the same direction has waited until now, so its next start
+ * needs no maximum. */
+static inline void column_command(struct dram *d, struct channel *ch, bool write, const struct entry *e, uint64_t clk)
+{
+	const struct column_gaps *gaps = &d->plan.column_gaps[write];
+	uint32_t bank = e->bank, same = column_op(write), other = column_op(!write);
+	uint64_t *group = ch->group_next[d->plan.group_of[bank]].next,
+		 *rank = ch->rank_next[d->plan.rank_of[bank]].next;
+	not_before(&ch->bank_next[bank].next[DRAM_PRE], clk + gaps->precharge);
+	group[same] = clk + gaps->same_group;
+	rank[same] = clk + gaps->same_rank;
+	not_before(&group[other], clk + gaps->other_group);
+	not_before(&rank[other], clk + gaps->other_rank);
+	ch->command_free[0] = clk + d->plan.command_clk[DRAM_RD];
+	if (d->watched)
+		dram_watch_column(d, ch, e, same, clk);
+}
+
+/* queue.c */
+void dram_look_at_doors(const struct dram *, struct channel *);
+/* When the next piece comes in (not before ch->now) and by which port (ch->entry_port); NEVER when none is there or
+ * fits. Of those that fit it is the one that has waited longest, then that of the lowest port. */
+static inline uint64_t next_entry(const struct dram *d, struct channel *ch)
+{
+	if (ch->door_moved)
+		dram_look_at_doors(d, ch);
+	return max64(ch->entry_clk, ch->now);
+}
+void dram_enter(struct dram *, struct channel *, uint32_t port);
+void dram_to_door(struct dram *, struct channel *, uint32_t port, uint32_t piece);
+void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
+void dram_row_closed(struct channel *, uint32_t bank);
+void dram_burst_taken(const struct dram *, struct channel *, struct queue *,
+		      uint16_t entry);                                 /* one burst fewer waits */
+void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
+void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
+
+/* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */
+void dram_channel_run(struct dram *, struct channel *, uint64_t stop);
+
+/* refresh.c */
+enum step { REFRESH_NONE, REFRESH_DUE, REFRESH_PREAB, REFRESH_PRE, REFRESH_ALL, REFRESH_BANK };
+struct refresh_step {
+	uint64_t clk;
+	enum step step;
+	uint32_t rank, bank;
+};
+void dram_refresh_init(struct dram *, struct channel *);
+/* The earliest next step of any rank's refresh, not before `floor` where it is a command. */
+struct refresh_step dram_refresh_next(const struct dram *, const struct channel *, uint64_t floor);
+void dram_refresh_take(struct dram *, struct channel *, const struct refresh_step *);
+/* The dues of an idle channel that cannot matter any more at `until`. */
+void dram_refresh_skip(struct dram *, struct channel *, uint64_t until);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door of the DRAM core: requests in, pieces to channels, completions out, channels in step. Timing is elsewhere.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/dram/core.h"
+
+enum { FIRST_RING = 1024 };
+
+static bool grow_requests(struct dram *d)
+{
+	uint32_t old = d->request_mask + 1, n = d->request ? old * 2 : FIRST_RING;
+	struct request *ring = calloc(n, sizeof *ring);
+	if (!ring)
+		return false;
+	for (uint32_t i = 0, id = d->next_request - old; d->request && i < old; i++, id++)
+		ring[id & (n - 1)] = *request_of(d, id);
+	free(d->request);
+	d->request = ring;
+	d->request_mask = n - 1;
+	return true;
+}
+
+static bool grow_pieces(struct dram *d)
+{
+	uint32_t old = d->piece_mask + 1, n = d->piece ? old * 2 : FIRST_RING;
+	struct piece *ring = calloc(n, sizeof *ring);
+	if (!ring)
+		return false;
+	for (uint32_t i = 0, id = d->next_piece - old; d->piece && i < old; i++, id++)
+		ring[id & (n - 1)] = *piece_of(d, id);
+	free(d->piece);
+	d->piece = ring;
+	d->piece_mask = n - 1;
+	return true;
+}
+
+static void init_queue(struct queue *q, uint32_t size)
+{
+	q->size = size;
+	q->oldest = q->youngest = q->run = NO_ENTRY;
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		q->next[kind].clk = NEVER;
+	for (uint32_t b = 0; b < MAX_BANKS; b++)
+		q->head[b] = q->tail[b] = q->first_hit[b] = NO_ENTRY;
+}
+
+static bool init_channel(struct dram *d, struct channel *ch, uint32_t index)
+{
+	uint32_t slots = d->config.read_queue + d->config.write_queue;
+	ch->entry = calloc(slots, sizeof *ch->entry);
+	if (!ch->entry)
+		return false;
+	for (uint32_t i = 0; i < slots; i++)
+		ch->entry[i].next = (uint16_t)(i + 1 < slots ? i + 1 : NO_ENTRY);
+	init_queue(&ch->queue[0], d->config.read_queue);
+	init_queue(&ch->queue[1], d->config.write_queue);
+	for (uint32_t b = 0; b < d->plan.banks; b++)
+		ch->bank[b].row = NO_ROW;
+	ch->index = (uint8_t)index;
+	ch->due = ch->write_due = NEVER;
+	ch->act1_bank = ch->forced = NO_BANK;
+	ch->door_moved = true;
+	dram_refresh_init(d, ch);
+	return true;
+}
+
+struct dram *dram_new(const struct dram_config *config, const struct dram_hooks *hooks)
+{
+	if (dram_config_check(config, NULL))
+		return NULL;
+	struct dram *d = calloc(1, sizeof *d);
+	if (!d)
+		return NULL;
+	d->config = *config;
+	d->hooks = *hooks;
+	d->watched = config->ranks > 1 || hooks->command;
+	dram_plan(&d->plan, config);
+	memset(d->bucket, 0xff, sizeof d->bucket);
+	size_t bytes = config->channels * sizeof *d->channel;
+	d->channel = aligned_alloc(_Alignof(struct channel), bytes);
+	bool ok = d->channel && grow_requests(d) && grow_pieces(d);
+	d->full_request = d->full_piece = FIRST_RING;
+	if (d->channel)
+		memset(d->channel, 0, bytes);
+	for (uint32_t i = 0; ok && i < config->channels; i++)
+		ok = init_channel(d, &d->channel[i], i);
+	if (ok)
+		return d;
+	dram_free(d);
+	return NULL;
+}
+
+void dram_free(struct dram *d)
+{
+	if (!d)
+		return;
+	for (uint32_t i = 0; d->channel && i < d->config.channels; i++)
+		free(d->channel[i].entry);
+	free(d->channel);
+	free(d->request);
+	free(d->piece);
+	free(d);
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a >= NEVER || b >= NEVER - a ? NEVER : a + b;
+}
+
+/* Requests that the controller has done with make room in the rings; the oldest other bounds both. */
+static void retire(struct dram *d)
+{
+	while (d->oldest_request != d->next_request && request_of(d, d->oldest_request)->held == 0)
+		d->oldest_request++;
+	bool none = d->oldest_request == d->next_request;
+	d->full_request = d->oldest_request + d->request_mask + 1;
+	d->full_piece = (none ? d->next_piece : request_of(d, d->oldest_request)->first_piece) + d->piece_mask + 1;
+}
+
+static struct request *new_request(struct dram *d, uint64_t arrival, const struct dram_request *r)
+{
+	if (d->next_request == d->full_request) {
+		retire(d);
+		if (d->next_request == d->full_request && !grow_requests(d))
+			abort();
+		retire(d);
+	}
+	uint32_t id = d->next_request++, *bucket = &d->bucket[r->port][r->tag % TAG_BUCKETS];
+	struct request *q = request_of(d, id);
+	q->arrival = arrival;
+	q->done = 0;
+	q->tag = r->tag;
+	q->older = *bucket;
+	q->first_piece = d->next_piece;
+	q->pieces = 0;
+	q->held = 1;
+	q->port = r->port;
+	q->write = r->write;
+	*bucket = id;
+	return q;
+}
+
+static struct piece *new_piece(struct dram *d)
+{
+	if (d->next_piece == d->full_piece) {
+		retire(d);
+		if (d->next_piece == d->full_piece && !grow_pieces(d))
+			abort();
+		retire(d);
+	}
+	return piece_of(d, d->next_piece++);
+}
+
+/* Bytes of [addr, addr + nbytes) in the first `bursts` bursts that they touch. */
+static uint32_t bytes_within(const struct plan *p, uint64_t addr, uint32_t nbytes, uint32_t bursts)
+{
+	uint32_t most = bursts * p->burst_bytes - (uint32_t)(addr & (p->burst_bytes - 1));
+	return nbytes < most ? nbytes : most;
+}
+
+static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_request *r, uint64_t addr,
+			   uint32_t nbytes)
+{
+	uint32_t id = d->next_piece;
+	struct piece *p = new_piece(d);
+	p->addr = addr;
+	dram_place(d, p, nbytes);
+	p->visible = visible;
+	p->accepted = p->done = NEVER;
+	p->request = d->next_request - 1;
+	p->next = NO_PIECE;
+	p->left = p->bursts;
+	p->write = r->write;
+	p->nbytes = (uint16_t)bytes_within(&d->plan, addr, nbytes, p->bursts);
+	struct channel *ch = &d->channel[p->channel];
+	dram_to_door(d, ch, r->port, id);
+	ch->due = min64(ch->due, max64(visible, ch->now));
+	return p->nbytes;
+}
+
+void dram_push(struct dram *d, uint64_t arrival, const struct dram_request *r)
+{
+	struct request *q = new_request(d, arrival, r);
+	*(r->write ? &d->stats.write_bytes : &d->stats.read_bytes) += r->nbytes;
+	if (d->config.ideal) {
+		uint64_t granule = dram_burst_bytes(&d->config);
+		d->ideal_bursts += (r->addr % granule + r->nbytes + granule - 1) / granule;
+		return;
+	}
+	uint64_t visible = arrival + d->config.front_delay;
+	for (uint32_t at = 0; at < r->nbytes; q->pieces++)
+		at += push_piece(d, visible, r, r->addr + at, r->nbytes - at);
+	q->left = q->held = q->pieces;
+}
+
+/* Tells the owner; what may arrive because of it bounds the decisions of this dram_run(). */
+static void request_done(struct dram *d, struct request *q, uint64_t clk)
+{
+	if (q->write) {
+		d->stats.writes++;
+	} else {
+		d->stats.reads++;
+		d->stats.read_latency_sum += clk - q->arrival;
+		d->stats.read_latency_max = max64(d->stats.read_latency_max, clk - q->arrival);
+	}
+	if (d->reaction_clk < NEVER)
+		d->limit = min64(d->limit, clk + d->reaction_clk);
+	d->hooks.done(d->hooks.ctx, q->port, q->tag, clk);
+}
+
+void dram_piece_done(struct dram *d, struct piece *p, uint64_t clk)
+{
+	struct request *q = request_of(d, p->request);
+	p->done = clk;
+	q->done = max64(q->done, clk);
+	if (--q->left == 0)
+		request_done(d, q, q->done);
+}
+
+/* The ideal part: completion is arrival. */
+static uint64_t run_ideal(struct dram *d)
+{
+	uint64_t due = NEVER;
+	retire(d);
+	for (uint32_t id = d->oldest_request; id != d->next_request; id++) {
+		struct request *q = request_of(d, id);
+		if (q->held && q->arrival < d->limit) {
+			q->held = 0;
+			request_done(d, q, q->arrival);
+		} else if (q->held) {
+			due = min64(due, q->arrival);
+		}
+	}
+	return due;
+}
+
+struct turn {
+	uint32_t channel;
+	uint64_t due, next; /* `next`: the earliest due of any other channel */
+};
+
+static struct turn whose_turn(const struct dram *d)
+{
+	struct turn t = { 0, NEVER, NEVER };
+	for (uint32_t i = 0; i < d->config.channels; i++) {
+		uint64_t due = d->channel[i].due;
+		if (due < t.due)
+			t = (struct turn){ i, due, t.due };
+		else
+			t.next = min64(t.next, due);
+	}
+	return t;
+}
+
+/* Channels meet only in completions: without reactions each runs on its own, with them in order of clk. */
+static uint64_t run_channels(struct dram *d)
+{
+	if (d->reaction_clk >= NEVER)
+		for (uint32_t i = 0; i < d->config.channels; i++)
+			if (d->channel[i].due < d->limit)
+				dram_channel_run(d, &d->channel[i], NEVER);
+	for (;;) {
+		struct turn t = whose_turn(d);
+		if (t.due >= d->limit)
+			return t.due;
+		dram_channel_run(d, &d->channel[t.channel], plus(t.next, t.next == t.due));
+	}
+}
+
+static uint64_t run_until(struct dram *d, uint64_t horizon, uint64_t reaction)
+{
+	d->reaction_clk = reaction;
+	d->limit = horizon;
+	return d->config.ideal ? run_ideal(d) : run_channels(d);
+}
+
+/* A request takes front_delay to the queue, so decisions may run that far ahead of what can arrive. */
+uint64_t dram_run(struct dram *d, uint64_t horizon)
+{
+	uint64_t front = d->config.ideal ? 0 : d->config.front_delay;
+	uint64_t due = run_until(d, plus(horizon, front), plus(d->hooks.reaction_clk, front));
+	return due >= NEVER ? UINT64_MAX : due > front ? due - front : 0;
+}
+
+uint64_t dram_drain(struct dram *d)
+{
+	uint64_t end = 0;
+	run_until(d, NEVER, NEVER);
+	for (uint32_t i = 0; !d->config.ideal && i < d->config.channels; i++)
+		end = max64(end, d->channel[i].data_end);
+	return end;
+}
+
+void dram_stats(const struct dram *d, struct dram_stats *stats)
+{
+	*stats = d->stats;
+	stats->row_misses = d->outcomes[ROW_MISS];
+	stats->row_conflicts = d->outcomes[ROW_CONFLICT];
+	for (uint32_t i = 0; i < d->config.channels; i++) {
+		stats->bursts += d->channel[i].bursts;
+		stats->last_data_clk = max64(stats->last_data_clk, d->channel[i].data_end);
+	}
+	stats->bus_busy_clk = stats->bursts * d->plan.burst_clk;
+	stats->bursts += d->ideal_bursts;
+	stats->row_hits = stats->bursts - stats->row_misses - stats->row_conflicts;
+	stats->bus_bytes = stats->bursts * dram_burst_bytes(&d->config);
+}
+
+uint64_t dram_channel_busy_clk(const struct dram *d, uint32_t channel)
+{
+	return d->channel[channel].bursts * d->plan.burst_clk;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a span of a request's life passed, read off the records that the other files keep. Decides nothing. */
+#include <stddef.h>
+
+#include "models/dram/core.h"
+
+/* Emits maximal runs. */
+struct runs {
+	void (*emit)(void *, enum dram_wait, uint64_t, uint64_t);
+	void *ctx;
+	enum dram_wait wait;
+	uint64_t from, to;
+};
+
+static void flush(struct runs *r)
+{
+	if (r->from < r->to)
+		r->emit(r->ctx, r->wait, r->from, r->to);
+}
+
+static void add(struct runs *r, enum dram_wait wait, uint64_t to)
+{
+	if (wait != r->wait) {
+		flush(r);
+		r->from = r->to;
+		r->wait = wait;
+	}
+	r->to = to;
+}
+
+/* One state and until when it surely lasts. */
+struct state {
+	bool on;
+	uint64_t until;
+};
+
+/* Is one of the piece's banks refreshing or waiting to at clk? */
+static struct state refreshing(const struct dram *d, const struct channel *ch, bank_set banks, uint64_t clk)
+{
+	struct state s = { false, NEVER };
+	uint32_t kept = ch->nwindows < REFRESH_HISTORY ? ch->nwindows : REFRESH_HISTORY;
+	for (uint32_t i = 1; i <= kept;
+	     i++) { /* newest first: they end in order, so the first that ended before clk ends the search */
+		const struct refresh_window *w = &ch->window[(ch->nwindows - i) % REFRESH_HISTORY];
+		if (!(w->banks & banks))
+			continue;
+		if (w->to <= clk)
+			break;
+		if (w->from <= clk)
+			return (struct state){ true, w->to };
+		s.until = min64(s.until, w->from);
+	}
+	for (uint32_t r = 0; r < d->config.ranks; r++) {
+		const struct refresh *now = &ch->rank[r].refresh;
+		if (!(now->banks & banks))
+			continue;
+		if (now->since <= clk)
+			return (struct state){ true, NEVER };
+		s.until = min64(s.until, now->since);
+	}
+	return s;
+}
+
+/* The first of the intervals kept that ends after clk; the last one is the channel's own, which may still grow. */
+static struct interval busy_after(const struct channel *ch, uint64_t clk)
+{
+	uint32_t kept = ch->nbusy < BUSY_HISTORY ? ch->nbusy : BUSY_HISTORY, low = 0, high = kept;
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		if (ch->busy[(ch->nbusy - kept + mid) % BUSY_HISTORY].to > clk)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low == kept ? (struct interval){ ch->data_from, ch->data_end }
+			   : ch->busy[(ch->nbusy - kept + low) % BUSY_HISTORY];
+}
+
+/* Does the channel's data bus carry data at clk? */
+static struct state carrying(const struct channel *ch, uint64_t clk)
+{
+	struct interval i = busy_after(ch, clk);
+	if (i.to <= clk)
+		return (struct state){ false, NEVER };
+	return i.from <= clk ? (struct state){ true, i.to } : (struct state){ false, i.from };
+}
+
+/* Is the piece at the door of a full queue at clk? */
+static struct state outside(const struct piece *p, uint64_t clk)
+{
+	if (clk < p->visible)
+		return (struct state){ false, p->visible };
+	return clk < p->accepted ? (struct state){ true, p->accepted } : (struct state){ false, NEVER };
+}
+
+static void explain_piece(const struct dram *d, const struct piece *p, uint64_t to, struct runs *runs)
+{
+	const struct channel *ch = &d->channel[p->channel];
+	bank_set banks = dram_banks_of(d, p);
+	while (runs->to < to) {
+		struct state refresh = refreshing(d, ch, banks, runs->to);
+		struct state full = outside(p, runs->to), bus = carrying(ch, runs->to);
+		enum dram_wait wait = DRAM_WAIT_LATENCY;
+		uint64_t until = min64(refresh.until, min64(full.until, bus.until));
+		if (refresh.on) {
+			wait = DRAM_WAIT_REFRESH;
+			until = refresh.until;
+		} else if (full.on || bus.on) {
+			wait = DRAM_WAIT_BANDWIDTH;
+			until = min64(refresh.until, full.on ? full.until : bus.until);
+		}
+		add(runs, wait, min64(to, until));
+	}
+}
+
+static const struct request *find_request(const struct dram *d, uint8_t port, uint32_t tag)
+{
+	uint32_t id = d->bucket[port][tag % TAG_BUCKETS];
+	while (id != NO_REQUEST && d->next_request - id - 1 <= d->request_mask) {
+		const struct request *q = request_of(d, id);
+		if (q->port == port && q->tag == tag)
+			return q;
+		id = q->older;
+	}
+	return NULL;
+}
+
+static bool has_piece(const struct dram *d, uint32_t id)
+{
+	return d->next_piece - id - 1 <= d->piece_mask;
+}
+
+void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
+		  void (*emit)(void *ctx, enum dram_wait, uint64_t from, uint64_t to), void *ctx)
+{
+	struct runs runs = { emit, ctx, DRAM_WAIT_LATENCY, from, from };
+	const struct request *q = find_request(d, port, tag);
+	for (uint32_t i = 0; q && i < q->pieces && runs.to < to; i++) {
+		uint32_t id = q->first_piece + i;
+		if (!has_piece(d, id))
+			continue;
+		const struct piece *p = piece_of(d, id);
+		uint64_t end = min64(to, p->done);
+		if (runs.to < p->visible && runs.to < end)
+			add(&runs, DRAM_WAIT_LATENCY, min64(end, p->visible));
+		if (runs.to < end)
+			explain_piece(d, p, end, &runs);
+	}
+	if (runs.to < to)
+		add(&runs, DRAM_WAIT_LATENCY, to);
+	flush(&runs);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address mapping: from a byte address to channel, bank, row and column burst. Pure; knows no time.
+ *
+ *   channel    bits from channel_interleave upward; the rest closes up
+ *   RoBaBgCo   row | rank | bank | group | column | burst
+ *   RoBaCoBg   row | rank | bank | column | group | burst     consecutive bursts rotate over the bank groups
+ *   RoBaCo     row | rank | bank | column | burst
+ *   bank_hash  (bank | group) ^= low bits of the row, so that rows a power of two apart meet different banks */
+#include "models/dram/core.h"
+
+static uint32_t field(uint64_t bits, struct field f)
+{
+	return (uint32_t)(bits >> f.shift) & f.mask;
+}
+
+static uint32_t row_of(const struct dram *d, uint64_t bits)
+{
+	uint64_t row = bits >> d->plan.row_shift;
+	return d->plan.row_mask ? (uint32_t)row & d->plan.row_mask : (uint32_t)(row % d->config.rows);
+}
+
+/* Bursts from `addr` on that stay in its channel, its row (over the bank groups where they are lowest) and a piece. */
+static uint32_t bursts_together(const struct plan *p, uint64_t addr, uint64_t bits, uint32_t nbytes)
+{
+	uint32_t inside = (uint32_t)addr & (p->burst_bytes - 1);
+	uint32_t bursts = (inside + nbytes + p->burst_bytes - 1) >> p->burst_shift;
+	if (bursts == 1)
+		return 1;
+	uint64_t most = min64(p->piece_bursts, p->run_mask + 1 - (bits & p->run_mask));
+	if (p->channel_bits) {
+		uint32_t block = (1u << p->interleave_shift) >> p->burst_shift;
+		most = min64(most, block - (addr >> p->burst_shift & (block - 1)));
+	}
+	return (uint32_t)min64(bursts, most);
+}
+
+void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
+{
+	const struct plan *p = &d->plan;
+	uint64_t addr = piece->addr, bits = addr >> p->burst_shift;
+	piece->channel = 0;
+	if (p->channel_bits) {
+		uint64_t below = addr & ((1u << p->interleave_shift) - 1), above = addr >> p->interleave_shift;
+		piece->channel = (uint8_t)(above & (d->config.channels - 1));
+		bits = (above >> p->channel_bits << p->interleave_shift | below) >> p->burst_shift;
+	}
+	uint32_t bursts = bursts_together(p, addr, bits, nbytes);
+	uint32_t group = field(bits, p->group), bank = field(bits, p->bank), row = row_of(d, bits);
+	if (d->config.bank_hash) {
+		group ^= row & p->group.mask;
+		bank ^= row >> p->group_bits & p->bank.mask;
+	}
+	piece->row = row;
+	piece->column = field(bits, p->column);
+	piece->bank = (uint8_t)((((field(bits, p->rank) << p->group_bits) + group) << p->bank_bits) + bank);
+	piece->bursts = (uint8_t)bursts;
+	piece->lanes = p->group_lowest && bursts > 1 ? (uint8_t)min64(bursts, d->config.bank_groups) : 1;
+}
+
+struct lane dram_lane(const struct dram *d, const struct piece *p, uint32_t lane)
+{
+	/* The group counts on with the burst, and the column with each round; bank_hash hides the count behind the row.
+	 */
+	uint32_t mask = d->plan.group.mask, hash = d->config.bank_hash ? p->row & mask : 0;
+	uint32_t group = p->bank >> d->plan.bank_bits & mask;
+	uint32_t count = (group ^ hash) + lane;
+	uint32_t lane_group = (count & mask) ^ hash;
+	return (struct lane){ p->bank + ((lane_group - group) << d->plan.bank_bits), p->column + (count > mask) };
+}
+
+bank_set dram_banks_of(const struct dram *d, const struct piece *p)
+{
+	bank_set set = bit(p->bank);
+	for (uint32_t lane = 1; lane < p->lanes; lane++)
+		set |= bit(dram_lane(d, p, lane).bank);
+	return set;
+}

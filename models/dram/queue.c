@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The read and the write queue of a channel and the doors before them: who is in, which bank has a row hit, which needs
+ * ACT or PRE, who may come in. Issues no command. */
+#include "models/dram/core.h"
+
+static const uint32_t first_op[2][KINDS] = { { DRAM_RD, DRAM_ACT, DRAM_PRE }, { DRAM_WR, DRAM_ACT, DRAM_PRE } };
+
+static bank_set waiting(const struct queue *q)
+{
+	return q->set[COLUMN] | q->set[ACTIVATE] | q->set[PRECHARGE];
+}
+
+void dram_forget_choices(struct channel *ch)
+{
+	for (uint32_t w = 0; w < 2; w++)
+		for (uint32_t kind = 0; kind < KINDS; kind++)
+			ch->queue[w].next[kind] = (struct choice){ .clk = ch->queue[w].set[kind] ? 0 : NEVER };
+	ch->turn_moved = true;
+}
+
+/* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it. */
+static void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
+{
+	struct choice *next = &q->next[kind];
+	uint64_t from = ch->bank_next[bank].next[first_op[q == &ch->queue[1]][kind]];
+	q->set[kind] |= bit(bank);
+	if (from <= next->clk) {
+		next->clk = from;
+		next->exact = 0;
+	}
+}
+
+static void leave(struct queue *q, enum kind kind, uint32_t bank)
+{
+	struct choice *next = &q->next[kind];
+	q->set[kind] &= ~bit(bank);
+	if (!q->set[kind])
+		next->clk = NEVER;
+	if (next->bank == bank)
+		next->exact = 0;
+}
+
+static void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)
+{
+	leave(q, from, bank);
+	join(ch, q, to, bank);
+}
+
+/* The bank's first row hit becomes the oldest entry of `row` from `at` on. */
+static void find_hit(const struct channel *ch, struct queue *q, uint32_t bank, uint16_t at, uint32_t row)
+{
+	while (at != NO_ENTRY && ch->entry[at].row != row)
+		at = ch->entry[at].next;
+	q->first_hit[bank] = at;
+	if (at != NO_ENTRY)
+		q->hit_age[bank] = ch->entry[at].age;
+}
+
+/* The row closes in spite of waiting hits once hit_cap bursts have gone before an older request, or an overdue write.
+ */
+static bool must_yield(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t bank)
+{
+	if (q->first_hit[bank] == q->head[bank])
+		return false;
+	return (d->config.hit_cap && ch->bank[bank].hits >= d->config.hit_cap) ||
+	       (q == &ch->queue[1] && ch->forced == bank);
+}
+
+/* The kind of command that a bank with entries needs next. */
+static enum kind kind_of(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t bank)
+{
+	if (ch->bank[bank].row == NO_ROW)
+		return ACTIVATE;
+	return q->first_hit[bank] == NO_ENTRY || must_yield(d, ch, q, bank) ? PRECHARGE : COLUMN;
+}
+
+static enum kind present_kind(const struct queue *q, uint32_t bank)
+{
+	return q->set[COLUMN] & bit(bank) ? COLUMN : q->set[ACTIVATE] & bit(bank) ? ACTIVATE : PRECHARGE;
+}
+
+static void sort_bank(const struct dram *d, const struct channel *ch, struct queue *q, uint32_t bank)
+{
+	enum kind now = present_kind(q, bank), then = kind_of(d, ch, q, bank);
+	if (now != then)
+		move(ch, q, now, then, bank);
+}
+
+void dram_row_opened(const struct dram *d, struct channel *ch, uint32_t bank, uint32_t row)
+{
+	ch->bank[bank].row = row;
+	ch->bank[bank].hits = 0;
+	ch->fresh |= bit(bank);
+	for (uint32_t w = 0; w < 2; w++) {
+		struct queue *q = &ch->queue[w];
+		if (!(q->set[ACTIVATE] & bit(bank)))
+			continue;
+		find_hit(ch, q, bank, q->head[bank], row);
+		move(ch, q, ACTIVATE, kind_of(d, ch, q, bank), bank);
+	}
+}
+
+void dram_row_closed(struct channel *ch, uint32_t bank)
+{
+	ch->bank[bank].row = NO_ROW;
+	ch->fresh &= ~bit(bank);
+	for (uint32_t w = 0; w < 2; w++) {
+		struct queue *q = &ch->queue[w];
+		q->first_hit[bank] = NO_ENTRY;
+		if (waiting(q) & bit(bank))
+			move(ch, q, present_kind(q, bank), ACTIVATE, bank);
+	}
+}
+
+void dram_force(const struct dram *d, struct channel *ch, uint32_t bank)
+{
+	struct queue *q = &ch->queue[1];
+	uint32_t before = ch->forced;
+	ch->forced = bank;
+	if (before != NO_BANK && waiting(q) & bit(before))
+		sort_bank(d, ch, q, before);
+	if (bank != NO_BANK)
+		sort_bank(d, ch, q, bank);
+}
+
+/* The youngest of its queue and of its bank. */
+static void append(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
+{
+	struct entry *e = &ch->entry[at];
+	uint32_t bank = e->bank;
+	e->next = e->younger = NO_ENTRY;
+	e->prev = q->tail[bank];
+	e->older = q->youngest;
+	*(e->older == NO_ENTRY ? &q->oldest : &ch->entry[e->older].younger) = at;
+	q->tail[bank] = q->youngest = at;
+	bool first_hit = q->first_hit[bank] == NO_ENTRY && e->row == ch->bank[bank].row;
+	if (first_hit) {
+		q->first_hit[bank] = at;
+		q->hit_age[bank] = e->age;
+	}
+	if (e->prev == NO_ENTRY) {
+		q->head[bank] = at;
+		q->head_age[bank] = e->age;
+		join(ch, q, kind_of(d, ch, q, bank), bank);
+		return;
+	}
+	ch->entry[e->prev].next = at;
+	if (first_hit)
+		sort_bank(d, ch, q, bank);
+}
+
+static void new_head(const struct channel *ch, struct queue *q, uint32_t bank, uint16_t at)
+{
+	q->head[bank] = at;
+	if (at != NO_ENTRY)
+		q->head_age[bank] = ch->entry[at].age;
+}
+
+static void unlink_entry(struct channel *ch, struct queue *q, const struct entry *e)
+{
+	if (e->prev == NO_ENTRY)
+		new_head(ch, q, e->bank, e->next);
+	else
+		ch->entry[e->prev].next = e->next;
+	*(e->next == NO_ENTRY ? &q->tail[e->bank] : &ch->entry[e->next].prev) = e->prev;
+	*(e->older == NO_ENTRY ? &q->oldest : &ch->entry[e->older].younger) = e->younger;
+	*(e->younger == NO_ENTRY ? &q->youngest : &ch->entry[e->younger].older) = e->older;
+}
+
+static void remove_entry(struct channel *ch, struct queue *q, uint16_t at)
+{
+	struct entry *e = &ch->entry[at];
+	unlink_entry(ch, q, e);
+	if (q->first_hit[e->bank] == at)
+		find_hit(ch, q, e->bank, e->next, e->row);
+	e->next = ch->free_entry;
+	ch->free_entry = at;
+}
+
+void dram_burst_taken(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
+{
+	struct entry *e = &ch->entry[at];
+	uint32_t bank = e->bank;
+	q->used--;
+	q->next[COLUMN].exact = 0;
+	ch->turn_moved = true;
+	if (q->size - q->used >= q->wanted)
+		ch->door_moved = true;
+	e->column++;
+	if (--e->left == 0)
+		remove_entry(ch, q, at);
+	if (q->head[bank] == NO_ENTRY)
+		leave(q, COLUMN, bank);
+	else if (q->first_hit[bank] == NO_ENTRY || d->config.hit_cap || ch->forced == bank)
+		sort_bank(d, ch, q, bank);
+}
+
+static bool overlaps(const struct piece *a, const struct piece *b)
+{
+	return a->addr < b->addr + b->nbytes && b->addr < a->addr + a->nbytes;
+}
+
+static bool covers(const struct piece *a, const struct piece *b)
+{
+	return a->addr <= b->addr && b->addr + b->nbytes <= a->addr + a->nbytes;
+}
+
+/* A waiting piece of queue q in one of p's banks for which `test` holds with p. */
+static bool any_waiting(const struct dram *d, const struct channel *ch, const struct queue *q, const struct piece *p,
+			bool (*test)(const struct piece *, const struct piece *))
+{
+	for (bank_set banks = dram_banks_of(d, p) & waiting(q); banks; banks &= banks - 1)
+		for (uint16_t at = q->head[lowest(banks)]; at != NO_ENTRY; at = ch->entry[at].next)
+			if (ch->entry[at].row == p->row && test(piece_of(d, ch->entry[at].piece), p))
+				return true;
+	return false;
+}
+
+/* One entry a bank: lane i has the bursts i, i + lanes, ... of the piece. */
+static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)
+{
+	struct queue *q = &ch->queue[p->write];
+	const struct plan *plan = &d->plan;
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct lane lane = i ? dram_lane(d, p, i) : (struct lane){ p->bank, p->column };
+		uint16_t at = ch->free_entry;
+		struct entry *e = &ch->entry[at];
+		ch->free_entry = e->next;
+		e->age = ch->age++;
+		e->row = p->row;
+		e->piece = id;
+		e->column = (uint16_t)lane.column;
+		e->bank = (uint8_t)lane.bank;
+		e->lane = (uint8_t)i;
+		e->left = (uint8_t)(p->lanes == 1 ? p->bursts : (p->bursts - i + plan->group.mask) >> plan->group_bits);
+		p->lane[i] = at;
+		append(d, ch, q, at);
+	}
+	q->used += p->bursts;
+}
+
+static void show(const struct dram *d, struct door *door, uint32_t id)
+{
+	const struct piece *p = piece_of(d, id);
+	door->head = id;
+	door->visible = p->visible;
+	door->bursts = p->bursts;
+	door->write = p->write;
+}
+
+void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
+{
+	struct door *door = &ch->door[port];
+	if (ch->ports >> port & 1) {
+		piece_of(d, door->tail)->next = id;
+	} else {
+		show(d, door, id);
+		ch->ports |= 1u << port;
+		ch->door_moved = true;
+	}
+	door->tail = id;
+}
+
+/* A read whose bytes one waiting write covers is answered from the queue; one that a write covers in part reads the
+ * device, and the controller merges what the queue held when it came in. */
+void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
+{
+	struct door *door = &ch->door[port];
+	uint32_t id = door->head;
+	struct piece *p = piece_of(d, id);
+	const struct queue *writes = &ch->queue[1];
+	ch->door_moved = true;
+	p->accepted = ch->now;
+	if (p->next == NO_PIECE)
+		ch->ports &= ~(1u << port);
+	else
+		show(d, door, p->next);
+	if (!p->write && writes->used && any_waiting(d, ch, writes, p, covers)) {
+		d->stats.forwarded++;
+		piece_gone(d, p);
+		dram_piece_done(d, p, ch->now + d->config.back_delay);
+		return;
+	}
+	if (p->write && !writes->used)
+		ch->write_due = ch->now + d->config.write_wait;
+	add_entries(d, ch, p, id);
+	ch->turn_moved = true;
+	if (p->write)
+		dram_piece_done(d, p, ch->now);
+}
+
+/* Would this write overtake a waiting read of the same bytes? */
+static bool overtakes(const struct dram *d, const struct channel *ch, const struct door *door)
+{
+	return any_waiting(d, ch, &ch->queue[0], piece_of(d, door->head), overlaps);
+}
+
+/* Finds the next piece to come in; queues note for how much room one waits that does not fit (a write that must not
+ * pass a read: the read queue notes that any burst may help). */
+void dram_look_at_doors(const struct dram *d, struct channel *ch)
+{
+	uint64_t first = NEVER;
+	uint32_t wanted[2] = { NOBODY, NOBODY };
+	for (uint32_t ports = ch->ports; ports; ports &= ports - 1) {
+		uint32_t port = (uint32_t)__builtin_ctz(ports);
+		const struct door *door = &ch->door[port];
+		uint32_t write = door->write;
+		if (ch->queue[write].used + door->bursts > ch->queue[write].size) {
+			wanted[write] = door->bursts < wanted[write] ? door->bursts : wanted[write];
+		} else if (write && ch->queue[0].used && overtakes(d, ch, door)) {
+			wanted[0] = 0;
+		} else if (door->visible < first) {
+			first = door->visible;
+			ch->entry_port = port;
+		}
+	}
+	ch->entry_clk = first;
+	ch->queue[0].wanted = wanted[0];
+	ch->queue[1].wanted = wanted[1];
+	ch->door_moved = false;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the DRAM core promises its owner: completions, order, forwarding, horizons, idle refresh, explanations, figures.
+ * Timing rules are in dram_rules_test.c, other simulators in dram_reference_test.c. */
+#include "tests/support/dram_part.h"
+#include "tests/support/dram_streams.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAGS = 4096, SPANS = 256, CLKS = 1 << 16 };
+
+struct owner {
+	struct dram *dram;
+	uint64_t done[TAGS]; /* clk, 0: not yet */
+	uint64_t calls;
+	uint64_t first_read, first_write, last_read, activates; /* commands */
+	uint8_t busy[CLKS], refresh[CLKS];                      /* what one channel does at each clk */
+	uint64_t transfer_bytes;
+	struct dram_config config;
+};
+
+static void on_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
+{
+	struct owner *o = ctx;
+	(void)port;
+	o->done[tag % TAGS] = clk;
+	o->calls++;
+}
+
+static void on_command(void *ctx, const struct dram_command *c)
+{
+	struct owner *o = ctx;
+	if (c->op == DRAM_RD) {
+		o->last_read = c->clk;
+		o->first_read = o->first_read ? o->first_read : c->clk;
+	}
+	if (c->op == DRAM_WR && !o->first_write)
+		o->first_write = c->clk;
+	o->activates += c->op == DRAM_ACT;
+	/* A refresh holds its rank from the clk at which it is due: the k-th all-bank refresh at k x tREFI. */
+	if (c->op == DRAM_REFAB)
+		for (uint64_t clk = c->clk / o->config.tREFI * o->config.tREFI;
+		     clk < c->clk + o->config.tRFCab && clk < CLKS; clk++)
+			o->refresh[clk] = 1;
+}
+
+static void on_transfer(void *ctx, uint32_t channel, uint64_t from, uint64_t to, uint32_t nbytes, bool write)
+{
+	struct owner *o = ctx;
+	(void)channel, (void)write;
+	o->transfer_bytes += nbytes;
+	for (uint64_t clk = from; clk < to && clk < CLKS; clk++)
+		o->busy[clk]++;
+}
+
+static struct owner *own(const struct dram_config *c, uint64_t reaction)
+{
+	struct owner *o = calloc(1, sizeof *o);
+	struct dram_hooks hooks = { o, on_done, on_transfer, on_command, reaction };
+	o->config = *c;
+	o->dram = dram_new(c, &hooks);
+	ck_assert_ptr_nonnull(o->dram);
+	return o;
+}
+
+static void disown(struct owner *o)
+{
+	dram_free(o->dram);
+	free(o);
+}
+
+static void push(struct owner *o, uint64_t clk, uint64_t addr, uint32_t nbytes, bool write, uint32_t tag)
+{
+	dram_push(o->dram, clk, &(struct dram_request){ .addr = addr, .nbytes = nbytes, .tag = tag, .write = write });
+}
+
+/* ---- configuration ---- */
+
+START_TEST(every_part_is_a_legal_configuration_of_the_peak_it_is_named_for)
+{
+	static const uint32_t mega_transfers[] = { 3200, 4266, 6400, 8533, 2400, 3200, 2000 };
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	const char *key = NULL;
+	ck_assert_ptr_null(dram_config_check(&c, &key));
+	/* transfers/us = beats a clk x 10^6 / (tCK in ps) */
+	double transfers = 1e6 * c.beats_per_clk * c.tck_den / c.tck_num;
+	ck_assert_double_eq_tol(transfers, mega_transfers[_i], 1.0);
+	ck_assert_uint_eq(dram_peak_bytes_per_clk(&c), c.bus_bits / 8 * c.beats_per_clk);
+	ck_assert_uint_eq(dram_burst_clk(&c) * dram_peak_bytes_per_clk(&c), dram_burst_bytes(&c));
+}
+END_TEST
+
+START_TEST(a_wrong_configuration_names_its_key)
+{
+	struct dram_config good = dram_part("DDR4-2400"), c;
+	const char *key;
+#define REFUSED(field, value, expected)                                                                                \
+	c = good;                                                                                                      \
+	c.field = (value);                                                                                             \
+	ck_assert_ptr_nonnull(dram_config_check(&c, &key));                                                            \
+	ck_assert_str_eq(key, expected);                                                                               \
+	ck_assert_ptr_null(dram_new(&c, &(struct dram_hooks){ .done = on_done }));
+	REFUSED(channels, 3, "channels")
+	REFUSED(channels, 0, "channels")
+	REFUSED(read_queue, 1000, "read_queue")
+	REFUSED(tRCD, 0, "tRCD")
+	REFUSED(tRC, 10, "tRC")
+	REFUSED(tREFI, 0, "tREFI")
+	REFUSED(refresh, DRAM_REFRESH_PERBANK, "tREFIpb")
+	REFUSED(row_bytes, 100, "row_bytes")
+	REFUSED(mapping, DRAM_RoBaCo, "mapping")
+	REFUSED(drain_low, 90, "drain_low")
+	REFUSED(bus_bits, 24, "bus_bits")
+#undef REFUSED
+}
+END_TEST
+
+/* ---- completions and order ---- */
+
+/* DDR4-2400, idle: ACT at 0, RD at 16, data 32..36 (CL 16, burst 4); the second line is a row hit of another bank
+ * group. */
+START_TEST(an_isolated_read_takes_activation_latency_and_burst)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct owner *o = own(&c, 0);
+	push(o, 0, 0, 64, false, 1);
+	ck_assert_uint_eq(dram_run(o->dram, UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(o->done[1], 16 + 16 + 4);
+	disown(o);
+
+	c.front_delay = 10;
+	c.back_delay = 7;
+	o = own(&c, 0);
+	push(o, 0, 0, 64, false, 1);
+	dram_run(o->dram, UINT64_MAX);
+	ck_assert_uint_eq(o->done[1], 10 + 36 + 7);
+	disown(o);
+}
+END_TEST
+
+START_TEST(a_write_completes_when_the_queue_has_taken_it)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	c.write_queue = 4;
+	struct owner *o = own(&c, UINT64_MAX);
+	for (uint32_t i = 0; i < 6; i++)
+		push(o, 5, (uint64_t)i << 20, 64, true, i + 1);
+	dram_run(o->dram, UINT64_MAX);
+	for (uint32_t i = 0; i < 4; i++)
+		ck_assert_uint_eq(o->done[i + 1], 5);
+	ck_assert_uint_ge(o->done[5], o->first_write); /* room comes with the first WR */
+	disown(o);
+}
+END_TEST
+
+START_TEST(a_read_of_a_waiting_write_is_answered_from_the_queue)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct owner *o = own(&c, 0);
+	struct dram_stats s;
+	push(o, 0, 4096, 256, true, 1);
+	push(o, 0, 4096 + 100, 20, false, 2);
+	dram_drain(o->dram);
+	dram_stats(o->dram, &s);
+	ck_assert_uint_eq(o->done[2], 0);
+	ck_assert_uint_eq(o->first_read, 0);
+	ck_assert_uint_eq(s.forwarded, 1);
+	disown(o);
+}
+END_TEST
+
+START_TEST(a_read_that_a_write_covers_in_part_reads_the_device)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct owner *o = own(&c, 0);
+	push(o, 0, 4096, 32, true, 1);
+	push(o, 0, 4096, 64, false, 2);
+	dram_drain(o->dram);
+	ck_assert_uint_gt(o->done[2], 0);
+	ck_assert_uint_gt(o->last_read, 0);
+	disown(o);
+}
+END_TEST
+
+/* 20 reads fill the bus; a write of the bytes of the last must not reach the device before it, though writes come
+ * first. */
+START_TEST(a_write_does_not_overtake_a_read_of_the_same_bytes)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	c.write_queue = 1; /* any write is above the mark */
+	struct owner *o = own(&c, UINT64_MAX);
+	for (uint32_t i = 0; i < 20; i++)
+		push(o, 0, (uint64_t)i << 18, 64, false, i + 1);
+	push(o, 0, 19ull << 18, 64, true, 21);
+	dram_drain(o->dram);
+	ck_assert_uint_gt(o->first_write, o->last_read);
+	disown(o);
+}
+END_TEST
+
+/* Reads keep the bus busy for 40,000 clk; a lone write is issued within write_wait plus the time to open its row, which
+ * a refresh may precede. */
+START_TEST(no_write_waits_for_ever)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	c.write_wait = 1000;
+	struct owner *o = own(&c, UINT64_MAX);
+	push(o, 0, 0, 64, false, 0);
+	push(o, 0, 1u << 26, 64, true, 1);
+	for (uint32_t i = 0; i < 10000; i++)
+		push(o, 0, (uint64_t)i * 64, 64, false, 2);
+	dram_drain(o->dram);
+	ck_assert_uint_ge(o->first_write, 900);
+	ck_assert_uint_le(o->first_write, 1000 + c.tRFCab + c.tRAS + c.tRP + c.tRCD + c.CL + 64);
+	disown(o);
+}
+END_TEST
+
+START_TEST(a_request_of_4_kib_over_channels_and_rows_completes_once)
+{
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	c.channels = 4;
+	struct owner *o = own(&c, 0);
+	struct dram_stats s;
+	push(o, 0, 1000, 4096, false, 1);
+	push(o, 0, 77777, 4095, true, 2);
+	while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+		;
+	dram_drain(o->dram);
+	dram_stats(o->dram, &s);
+	ck_assert_uint_eq(o->calls, 2);
+	ck_assert_uint_eq(s.read_bytes + s.write_bytes, 8191);
+	ck_assert_uint_eq(s.bus_bytes, o->transfer_bytes);
+	/* 1000..5096 and 77777..81872 in granules of g */
+	uint64_t g = dram_burst_bytes(&c);
+	ck_assert_uint_eq(s.bus_bytes, ((5095 / g - 1000 / g + 1) + (81871 / g - 77777 / g + 1)) * g);
+	ck_assert_uint_eq(s.row_hits + s.row_misses + s.row_conflicts, s.bursts);
+	disown(o);
+}
+END_TEST
+
+START_TEST(the_ideal_part_completes_at_arrival)
+{
+	struct dram_config c = dram_part("LPDDR5-6400");
+	c.ideal = true;
+	struct owner *o = own(&c, 0);
+	push(o, 50, 0, 4096, false, 1);
+	push(o, 60, 0, 64, true, 2);
+	ck_assert_uint_eq(dram_run(o->dram, 50), 50);
+	ck_assert_uint_eq(o->calls, 0);
+	while (dram_run(o->dram, 1000) != UINT64_MAX)
+		;
+	ck_assert_uint_eq(o->done[1], 50);
+	ck_assert_uint_eq(o->done[2], 60);
+	disown(o);
+}
+END_TEST
+
+/* ---- time ---- */
+
+static struct dram_request random_request(uint64_t *rng, uint32_t tag)
+{
+	uint64_t x = stream_random(rng), y = stream_random(rng);
+	return (struct dram_request){ .addr = y * 4 % (1 << 24),
+				      .nbytes = 1 + x % 300,
+				      .tag = tag,
+				      .write = x >> 12 & 1,
+				      .port = (uint8_t)(x >> 13 & 1) };
+}
+
+/* Whoever asks in small steps and whoever knows everything before sees the same clks. */
+START_TEST(decisions_do_not_depend_on_how_the_horizon_advances)
+{
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	c.channels = 2;
+	c.front_delay = 3;
+	struct owner *ahead = own(&c, UINT64_MAX), *stepwise = own(&c, 0);
+	uint64_t rng = 7, clk = 0;
+	for (uint32_t tag = 0; tag < 2000; tag++) {
+		struct dram_request r = random_request(&rng, tag);
+		clk += stream_random(&rng) % 100 < 5 ? stream_random(&rng) % 9000 : stream_random(&rng) % 30;
+		while (dram_run(stepwise->dram, clk) < clk)
+			;
+		dram_push(stepwise->dram, clk, &r);
+		dram_push(ahead->dram, clk, &r);
+	}
+	ck_assert_uint_eq(dram_drain(ahead->dram), dram_drain(stepwise->dram));
+	for (uint32_t tag = 0; tag < 2000; tag++)
+		ck_assert_uint_eq(ahead->done[tag], stepwise->done[tag]);
+	disown(ahead);
+	disown(stepwise);
+}
+END_TEST
+
+/* dram_run() stops at the first completion whose reaction could still matter. */
+START_TEST(a_run_does_not_decide_past_a_completion_that_may_cause_a_request)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct owner *o = own(&c, 0);
+	push(o, 0, 0, 64, false, 1);       /* done at 36 */
+	push(o, 0, 1 << 16, 64, false, 2); /* another bank: RD at 22 or so */
+	for (uint32_t i = 3; i < 40; i++)
+		push(o, 0, (uint64_t)i << 20, 64, false, i); /* rows to open for a long time */
+	uint64_t due = dram_run(o->dram, UINT64_MAX);
+	ck_assert_uint_ge(due, 36);
+	ck_assert_uint_le(due, 36 + c.tRC);
+	ck_assert_uint_lt(o->calls, 20);
+	disown(o);
+}
+END_TEST
+
+START_TEST(an_idle_device_sleeps_and_catches_its_refreshes_up)
+{
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	for (c.refresh = DRAM_REFRESH_ALLBANK; c.refresh <= DRAM_REFRESH_PERBANK; c.refresh++) {
+		uint64_t interval = c.refresh == DRAM_REFRESH_ALLBANK ? c.tREFI : c.tREFIpb;
+		if (interval == 0)
+			continue;
+		struct owner *o = own(&c, 0);
+		struct dram_stats s;
+		push(o, 0, 0, 64, false, 1);
+		while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+			;
+		uint64_t late = interval * 1000000 + interval / 2; /* half an interval after a due */
+		push(o, late, 0, 64, false, 2);
+		while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+			;
+		dram_stats(o->dram, &s);
+		ck_assert_uint_eq(s.refreshes, 1000000);
+		ck_assert_uint_le(o->done[2] - late, 2 * (o->done[1] + c.tRFCpb));
+		disown(o);
+	}
+}
+END_TEST
+
+/* 256 B on a part of 32 B bursts are eight bursts over four bank groups: one transfer without a gap once the rows are
+ * open. */
+START_TEST(a_sequential_request_is_one_run_on_the_bus)
+{
+	struct dram_config c = dram_part("LPDDR5-6400");
+	struct owner *o = own(&c, 0);
+	push(o, 0, 0, 64, false, 1);
+	push(o, 0, 64, 64, false, 1);
+	dram_run(o->dram, UINT64_MAX);
+	while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+		;
+	memset(o->busy, 0, sizeof o->busy);
+	push(o, 1000, 256, 256, false, 2);
+	while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+		;
+	uint64_t from = 1000;
+	while (!o->busy[from])
+		from++;
+	for (uint64_t clk = from; clk < from + 16; clk++)
+		ck_assert_uint_eq(o->busy[clk], 1);
+	/* tCAS 1 after the data clock stood still, CL 17, eight bursts of 2 clk */
+	ck_assert_uint_eq(o->done[2] - 1000, 1 + 17 + 16);
+	disown(o);
+}
+END_TEST
+
+/* ---- explanations ---- */
+
+struct account {
+	uint64_t at; /* covered up to here */
+	enum dram_wait last;
+	bool any;
+	uint8_t wait[CLKS];
+};
+
+static void on_wait(void *ctx, enum dram_wait wait, uint64_t from, uint64_t to)
+{
+	struct account *a = ctx;
+	ck_assert_uint_eq(from, a->at);
+	ck_assert_uint_lt(from, to);
+	ck_assert(!a->any || wait != a->last); /* maximal runs */
+	for (uint64_t clk = from; clk < to && clk < CLKS; clk++)
+		a->wait[clk] = (uint8_t)wait;
+	a->at = to;
+	a->last = wait;
+	a->any = true;
+}
+
+/* One request at a time, so that the queue is never full: each clk is what the device did, seen from outside. */
+START_TEST(every_clk_of_a_request_is_explained_by_what_the_device_does)
+{
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	struct owner *o = own(&c, 0);
+	struct account *a = calloc(1, sizeof *a);
+	uint64_t rng = 99, clk = 10;
+	for (uint32_t tag = 0; clk < CLKS - 4000; tag++) {
+		uint64_t begin = clk, addr = stream_random(&rng) % (1 << 22) / 64 * 64;
+		dram_push(o->dram, clk, &(struct dram_request){ .addr = addr, .nbytes = 64, .tag = tag });
+		while (dram_run(o->dram, UINT64_MAX) != UINT64_MAX)
+			;
+		uint64_t end = o->done[tag % TAGS];
+		a->at = begin;
+		a->any = false;
+		dram_explain(o->dram, 0, tag, begin, (begin + end) / 2, on_wait, a); /* in two spans */
+		a->any = false;
+		dram_explain(o->dram, 0, tag, (begin + end) / 2, end, on_wait, a);
+		ck_assert_uint_eq(a->at, end);
+		for (uint64_t t = begin; t < end; t++) {
+			enum dram_wait expected = o->refresh[t] ? DRAM_WAIT_REFRESH
+						  : o->busy[t]  ? DRAM_WAIT_BANDWIDTH
+								: DRAM_WAIT_LATENCY;
+			ck_assert_msg(a->wait[t] == expected, "clk %llu: %d, not %d", (unsigned long long)t, a->wait[t],
+				      expected);
+		}
+		clk = end + stream_random(&rng) % 200;
+	}
+	free(a);
+	disown(o);
+}
+END_TEST
+
+/* 100 row conflicts of one bank: those outside the queue of 4 wait for room. */
+START_TEST(a_request_before_a_full_queue_waits_for_bandwidth)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	c.read_queue = 4;
+	struct owner *o = own(&c, UINT64_MAX);
+	struct account *a = calloc(1, sizeof *a);
+	for (uint32_t i = 0; i < 100; i++)
+		push(o, 0, (uint64_t)i << 20, 64, false, i);
+	dram_run(o->dram, UINT64_MAX);
+	dram_explain(o->dram, 0, 99, 0, o->done[99], on_wait, a);
+	/* It comes in when the fifth last has left: about 4 x tRC before its end. */
+	for (uint64_t clk = 0; clk + 5 * c.tRC < o->done[99]; clk++)
+		ck_assert(a->wait[clk] == DRAM_WAIT_BANDWIDTH || o->refresh[clk]);
+	a->at = 0;
+	a->any = false;
+	dram_explain(o->dram, 0, 12345, 0, 10, on_wait, a); /* unknown */
+	ck_assert_uint_eq(a->at, 10);
+	ck_assert_uint_eq(a->last, DRAM_WAIT_LATENCY);
+	free(a);
+	disown(o);
+}
+END_TEST
+
+/* ---- figures ---- */
+
+START_TEST(the_figures_agree_with_each_other)
+{
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	struct stream s;
+	ck_assert(stream_open(&s, "x_rand64_mix"));
+	s.requests = 4000;
+	struct pump_result r = stream_pump(&c, &s, NULL, NULL);
+	ck_assert_uint_eq(r.completed, 4000);
+	ck_assert_uint_eq(r.stats.reads, 2000);
+	ck_assert_uint_eq(r.stats.writes, 2000);
+	ck_assert_uint_eq(r.stats.read_bytes, 2000 * 64);
+	ck_assert_uint_eq(r.stats.bus_bytes, r.stats.bursts * dram_burst_bytes(&c));
+	ck_assert_uint_eq(r.stats.bus_busy_clk, r.stats.bursts * dram_burst_clk(&c));
+	ck_assert_uint_eq(r.stats.row_hits + r.stats.row_misses + r.stats.row_conflicts, r.stats.bursts);
+	ck_assert_uint_le(r.stats.row_misses + r.stats.row_conflicts, r.stats.activates);
+	ck_assert_uint_le(r.stats.bus_busy_clk, r.clocks);
+	ck_assert_uint_ge(r.stats.read_latency_sum, 2000 * (c.CL + dram_burst_clk(&c)));
+	ck_assert_uint_eq(r.stats.last_data_clk, r.clocks);
+}
+END_TEST
+
+static int count_parts(void)
+{
+	int n = 0;
+	while (dram_part_names[n])
+		n++;
+	return n;
+}
+
+static Suite *dram_suite(void)
+{
+	Suite *s = suite_create("dram");
+	TCase *t = tcase_create("dram");
+	int parts = count_parts();
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, every_part_is_a_legal_configuration_of_the_peak_it_is_named_for, 0, parts);
+	tcase_add_test(t, a_wrong_configuration_names_its_key);
+	tcase_add_test(t, an_isolated_read_takes_activation_latency_and_burst);
+	tcase_add_test(t, a_write_completes_when_the_queue_has_taken_it);
+	tcase_add_test(t, a_read_of_a_waiting_write_is_answered_from_the_queue);
+	tcase_add_test(t, a_read_that_a_write_covers_in_part_reads_the_device);
+	tcase_add_test(t, a_write_does_not_overtake_a_read_of_the_same_bytes);
+	tcase_add_test(t, no_write_waits_for_ever);
+	tcase_add_loop_test(t, a_request_of_4_kib_over_channels_and_rows_completes_once, 0, parts);
+	tcase_add_test(t, the_ideal_part_completes_at_arrival);
+	tcase_add_loop_test(t, decisions_do_not_depend_on_how_the_horizon_advances, 0, parts);
+	tcase_add_test(t, a_run_does_not_decide_past_a_completion_that_may_cause_a_request);
+	tcase_add_loop_test(t, an_idle_device_sleeps_and_catches_its_refreshes_up, 0, parts);
+	tcase_add_test(t, a_sequential_request_is_one_run_on_the_bus);
+	tcase_add_loop_test(t, every_clk_of_a_request_is_explained_by_what_the_device_does, 0, parts);
+	tcase_add_test(t, a_request_before_a_full_queue_waits_for_bandwidth);
+	tcase_add_loop_test(t, the_figures_agree_with_each_other, 0, parts);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return npu_suite_run(dram_suite());
+}
