@@ -18,16 +18,57 @@ const double *npu_reference_read(const struct npu_reference_io *io, const char *
 	return npu_reference_write(io, name, count);
 }
 
+/* Products go by strips of 8 columns of B and blocks of k, so that a strip stays in the cache while every row of A
+ * passes; four pairs of sums hide how long an addition takes. Each sum still runs in the order of k. */
+enum { STRIP = 8, BLOCK = 512 };
+typedef double pair __attribute__((vector_size(16)));
+
+/* d[0..8) += a[0..k) times a strip. */
+static void multiply_strip(uint64_t k, const double *a, const double strip[][STRIP], double d[STRIP])
+{
+	pair s0 = { d[0], d[1] }, s1 = { d[2], d[3] }, s2 = { d[4], d[5] }, s3 = { d[6], d[7] };
+	for (uint64_t l = 0; l < k; l++) {
+		const double *b = strip[l];
+		pair x = { a[l], a[l] };
+		s0 += x * (pair){ b[0], b[1] };
+		s1 += x * (pair){ b[2], b[3] };
+		s2 += x * (pair){ b[4], b[5] };
+		s3 += x * (pair){ b[6], b[7] };
+	}
+	memcpy(d, &s0, sizeof s0);
+	memcpy(d + 2, &s1, sizeof s1);
+	memcpy(d + 4, &s2, sizeof s2);
+	memcpy(d + 6, &s3, sizeof s3);
+}
+
 void npu_reference_matmul(uint64_t m, uint64_t n, uint64_t k, const double *a, const double *b, bool transpose_b,
 			  double *d)
 {
-	for (uint64_t i = 0; i < m; i++)
-		for (uint64_t j = 0; j < n; j++) {
-			double sum = 0;
-			for (uint64_t l = 0; l < k; l++)
-				sum += a[i * k + l] * (transpose_b ? b[j * k + l] : b[l * n + j]);
-			d[i * n + j] = sum;
+	double strip[BLOCK][STRIP] = { 0 }, sums[STRIP] = { 0 };
+	for (uint64_t i = 0; i < m * n; i++)
+		d[i] = 0;
+	for (uint64_t j = 0; j < n; j += STRIP)
+		for (uint64_t at = 0; at < k; at += BLOCK) {
+			uint64_t cols = n - j < STRIP ? n - j : STRIP, depth = k - at < BLOCK ? k - at : BLOCK;
+			for (uint64_t l = 0; l < depth; l++)
+				for (uint64_t c = 0; c < cols; c++)
+					strip[l][c] = transpose_b ? b[(j + c) * k + at + l] : b[(at + l) * n + j + c];
+			for (uint64_t i = 0; i < m; i++) {
+				memcpy(sums, d + i * n + j, cols * sizeof *sums);
+				multiply_strip(depth, a + i * k + at, strip, sums);
+				memcpy(d + i * n + j, sums, cols * sizeof *sums);
+			}
 		}
+}
+
+/* The largest visible score of a row; NaN when one is NaN. */
+static double largest(const struct npu_mask *mask, uint64_t row, double scale, const double *s)
+{
+	double max = -INFINITY;
+	for (uint64_t c = 0; c < mask->seq; c++)
+		if (npu_mask_sees(mask, row, c) && (scale * s[c] > max || isnan(s[c])))
+			max = scale * s[c];
+	return max;
 }
 
 void npu_reference_softmax(uint64_t rows, const struct npu_mask *mask, double scale, const double *s, double *p)
@@ -35,15 +76,14 @@ void npu_reference_softmax(uint64_t rows, const struct npu_mask *mask, double sc
 	for (uint64_t r = 0; r < rows; r++) {
 		const double *in = s + r * mask->seq;
 		double *out = p + r * mask->seq;
-		double max = -INFINITY, sum = 0;
-		for (uint64_t c = 0; c < mask->seq; c++)
-			if (npu_mask_sees(mask, r, c) && scale * in[c] > max)
-				max = scale * in[c];
+		double max = largest(mask, r, scale, in), sum = 0;
 		for (uint64_t c = 0; c < mask->seq; c++) {
-			out[c] = npu_mask_sees(mask, r, c) ? exp(scale * in[c] - max) : 0;
+			bool counts = npu_mask_sees(mask, r, c) && max != -INFINITY;
+			out[c] = counts ? exp(scale * in[c] - max) : 0;
 			sum += out[c];
 		}
-		for (uint64_t c = 0; c < mask->seq && sum > 0; c++)
-			out[c] /= sum;
+		for (uint64_t c = 0; c < mask->seq; c++)
+			if (npu_mask_sees(mask, r, c) && max != -INFINITY)
+				out[c] /= sum;
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain results in double, written to be obviously right: what kernels are compared with. */
+/* Plain results in double, written to be obviously right: what kernels are compared with. And how far a correct program
+ * may lie from them. */
 #ifndef NPU_KERNELS_REFERENCE_H
 #define NPU_KERNELS_REFERENCE_H
 
@@ -22,11 +23,19 @@ struct npu_reference_io {
 const double *npu_reference_read(const struct npu_reference_io *, const char *name, uint64_t count);
 double *npu_reference_write(const struct npu_reference_io *, const char *name, uint64_t count);
 
-/* D[m,n] = A[m,k] B[k,n]; transpose_b: B is stored [n,k]. */
+/* D[m,n] = A[m,k] B[k,n]; transpose_b: B is stored [n,k]. Each sum runs in the order of k. */
 void npu_reference_matmul(uint64_t m, uint64_t n, uint64_t k, const double *a, const double *b, bool transpose_b,
 			  double *d);
 /* P = softmax of each row of scale * S[rows, seq], hidden positions 0; row r is query row r of the mask. Rows hidden
- * altogether are 0. In place is fine. */
+ * altogether, and rows whose visible scores are all -inf, are 0; a NaN or +inf among them makes all of them NaN. In
+ * place is fine. */
 void npu_reference_softmax(uint64_t rows, const struct npu_mask *, double scale, const double *s, double *p);
+
+/* bound[i]: how far element i of the kernel's output may lie from the reference before it is rounded to the type of the
+ * tensor, by the worst case over all roundings on its way (docs/values.md derives it). 0: exact; INFINITY: anything may
+ * come out, as where fp32 overflows. `io` holds inputs and the reference's outputs, `exp_error` is the relative error
+ * of exp. False when no bound is known for that kernel and tensor, or memory is short. */
+bool npu_reference_bound(const struct npu_kernel *, const struct npu_args *, const struct npu_reference_io *,
+			 double exp_error, const char *tensor, double *bound);
 
 #endif

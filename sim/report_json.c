@@ -2,6 +2,8 @@
 /* `npusim.report/1`: report.def walked from top to bottom. */
 #include "sim/report_json.h"
 
+#include "sim/values.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -219,4 +221,9 @@ json_t *report_json_regions(const struct simulation *s)
 		json_array_append_new(rows, row);
 	}
 	return rows;
+}
+
+json_t *report_json_values(const struct simulation *s)
+{
+	return values_json(s->request.values);
 }

@@ -21,6 +21,7 @@ struct simulation_request {
 	const struct npu_args *args;       /* resolved; NULL for files */
 	unsigned ideal;                    /* enum machine_ideal */
 	bool want_record;                  /* keep the event record: timelines need it */
+	const struct values *values;       /* computed beside the run (sim/values.h), for the report; NULL: none were */
 };
 
 /* How tables are printed; the figures never depend on it. */

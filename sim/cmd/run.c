@@ -3,6 +3,7 @@
 #include "sim/cli_work.h"
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
+#include "sim/values_cli.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 	for (const char *path; (path = cli_next(cli, "timeline", &at));)
 		if (!timeline_check(path, err))
 			return false;
-	return true;
+	return values_check(cli, err);
 }
 
 static bool write_report(const struct simulation *simulation, const char *path, struct npu_error *err)
@@ -64,19 +65,29 @@ static bool json_on_stdout(const struct cli *cli)
 	return json;
 }
 
-static void print_tables(const struct cli *cli, const struct simulation *simulation)
+static struct report_style style_of(const struct cli *cli)
 {
 	const char *no_color = getenv("NO_COLOR");
-	struct report_style style = { .color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
+	return (struct report_style){ .color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
 				      .regions = cli_value(cli, "regions") != NULL };
-	if (!cli_value(cli, "quiet") && !json_on_stdout(cli))
-		report_print(simulation, stdout, &style);
 }
 
-/* Every output is tried, also after one has failed; the last error decides the status. */
-static int write_outputs(const struct cli *cli, const struct simulation *simulation)
+/* Tables, and what follows them: values. */
+static int print_tables(const struct cli *cli, struct simulation *simulation, struct values *values)
 {
-	int status = 0;
+	struct report_style style = style_of(cli);
+	bool quiet = cli_value(cli, "quiet") || json_on_stdout(cli);
+	if (!quiet)
+		report_print(simulation, stdout, &style);
+	if (!values)
+		return 0;
+	simulation->request.values = values;
+	return values_finish(cli, values, &style, quiet);
+}
+
+/* Every output is tried, also after one has failed; the last error decides the status, `status` when there is none. */
+static int write_outputs(const struct cli *cli, const struct simulation *simulation, int status)
+{
 	unsigned at = 0;
 	struct npu_error err = { 0 };
 	bool tables = !cli_value(cli, "quiet") && !json_on_stdout(cli);
@@ -95,7 +106,7 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 	return status;
 }
 
-static int run_work(const struct cli *cli, const struct work *work, unsigned ideal)
+static int simulate_work(const struct cli *cli, const struct work *work, unsigned ideal, struct values *values)
 {
 	struct npu_error err = { 0 };
 	struct simulation_request request = {
@@ -115,8 +126,7 @@ static int run_work(const struct cli *cli, const struct work *work, unsigned ide
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	if (!simulation)
 		return cli_fail(&err);
-	print_tables(cli, simulation);
-	int status = write_outputs(cli, simulation);
+	int status = write_outputs(cli, simulation, print_tables(cli, simulation, values));
 	if (cli_value(cli, "time")) {
 		double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 		fflush(stdout);
@@ -124,6 +134,17 @@ static int run_work(const struct cli *cli, const struct work *work, unsigned ide
 			seconds > 0 ? (double)simulation_cycles(simulation) / seconds * 1e-6 : 0.0);
 	}
 	simulation_free(simulation);
+	return status;
+}
+
+static int run_work(const struct cli *cli, const struct work *work, unsigned ideal)
+{
+	struct values *values;
+	struct npu_error err = { 0 };
+	if (!values_open(cli, work, &values, &err))
+		return cli_fail(&err);
+	int status = simulate_work(cli, work, ideal, values);
+	values_free(values);
 	return status;
 }
 
@@ -147,6 +168,11 @@ static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format; may be repeated" },
 	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between" },
+	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },
+	{ "seed", 0, "N", "of --values: what inputs hold; 1 when not given" },
+	{ "tensor", 0, "NAME=FILE", "of --values: an input's bytes; may be repeated" },
+	{ "exp", 0, "WAY", "of --values: how exp is computed: exact (when not given), lut or poly" },
+	{ "dump", 0, "NAME=FILE", "of --values: write a tensor's bytes afterwards; may be repeated" },
 	{ "regions", 0, NULL, "the table of regions even when they are many" },
 	{ "json", 0, NULL, "the same as --report -" },
 	{ "quiet", 'q', NULL, "no tables" },
@@ -162,7 +188,15 @@ const struct cli_command cmd_run = {
 		"how much data movement hid under compute. A file is text or binary by its first bytes, - is stdin.\n"
 		"\n"
 		"  npusim run flash_attention seq=1024 heads=8 head_dim=128 --timeline fa.pftrace\n"
-		"  npusim run qk.npu --hw edge-2mb sram.size=1MiB --report qk.json\n",
+		"  npusim run qk.npu --hw edge-2mb sram.size=1MiB --report qk.json\n"
+		"\n"
+		"With --values the program is also executed. Inputs come from --tensor files (raw bytes, little-endian, as they "
+		"lie in DRAM) or from --seed; every output of a kernel is compared with its plain reference in double. An "
+		"element past the bound that follows from its type and length is an error that names the instruction that wrote "
+		"it, and the exit status is 1. A program from a file has no reference: it is executed, and checksums are "
+		"printed.\n"
+		"\n"
+		"  npusim run flash_attention seq=256 mask=causal --values --exp lut --dump O=o.bin\n",
 	.options = options,
 	.min_words = 1,
 	.max_words = 1,

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far the output of a kernel may lie from its plain reference: the worst case over all roundings on the way, from
+ * the values themselves. docs/values.md derives every formula here and uses the same letters. */
+#include "kernels/attn.h"
+#include "kernels/kernels.h"
+#include "kernels/params.h"
+#include "kernels/pingpong.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unit roundoff of fp32; what underflow of a product and of exp may lose. */
+static const double U = 0x1p-24, PRODUCT_LOST = 0x1p-149, EXP_LOST = 0x1p-124;
+
+/* The factor by which n roundings may move a result, less 1. */
+static double gamma_of(double n)
+{
+	return n * U < 1 ? n * U / (1 - n * U) : INFINITY;
+}
+
+static double unit_roundoff(enum npu_dtype t)
+{
+	return t == NPU_FP16 ? 0x1p-11 : t == NPU_BF16 ? 0x1p-8 : U;
+}
+
+/* Half the distance of subnormals. */
+static double subnormal_lost(enum npu_dtype t)
+{
+	return t == NPU_FP16 ? 0x1p-25 : t == NPU_BF16 ? 0x1p-134 : 0x1p-150;
+}
+
+/* A relative error of x >= 0; of what is exactly 0 nothing is lost. */
+static double share(double error, double x)
+{
+	return x > 0 ? error * x : 0;
+}
+
+static double norm(const double *x, uint64_t n, uint64_t stride)
+{
+	double sum = 0;
+	for (uint64_t i = 0; i < n; i++)
+		sum += x[i * stride] * x[i * stride];
+	return sqrt(sum);
+}
+
+/* ---- products ---- */
+
+struct product {
+	uint64_t m, n, k;
+	const double *a, *b;
+	bool transpose_b;
+	enum npu_dtype type; /* of both */
+};
+
+/* Of one element, k products whose operands have norms a and b: gamma_k times sum |a| |b|, at most a b. */
+static double dot_bound(double a, double b, double k)
+{
+	if (!isfinite(a * b))
+		return 0; /* an operand is infinite or NaN; so is the result, in every order */
+	return a * b < FLT_MAX ? gamma_of(k) * a * b + k * PRODUCT_LOST : INFINITY;
+}
+
+static bool product_bound(const struct product *p, double *bound)
+{
+	if (!npu_dtype_is_float(p->type)) { /* int32 sums are exact */
+		memset(bound, 0, p->m * p->n * sizeof *bound);
+		return true;
+	}
+	double *columns = malloc(p->n * sizeof *columns);
+	for (uint64_t j = 0; columns && j < p->n; j++)
+		columns[j] = p->transpose_b ? norm(p->b + j * p->k, p->k, 1) : norm(p->b + j, p->k, p->n);
+	for (uint64_t i = 0; columns && i < p->m; i++) {
+		double row = norm(p->a + i * p->k, p->k, 1);
+		for (uint64_t j = 0; j < p->n; j++)
+			bound[i * p->n + j] = dot_bound(row, columns[j], (double)p->k);
+	}
+	free(columns);
+	return columns != NULL;
+}
+
+static bool gemm_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
+{
+	const struct npu_kernel *k = &npu_gemm;
+	struct product p = { .m = (uint64_t)npu_arg(k, args, "m", 0),
+			     .n = (uint64_t)npu_arg(k, args, "n", 0),
+			     .k = (uint64_t)npu_arg(k, args, "k", 0),
+			     .type = dtype_of(npu_arg(k, args, "dtype", 0)) };
+	(void)exp_error;
+	p.a = npu_reference_read(io, "A", p.m * p.k);
+	p.b = npu_reference_read(io, "B", p.k * p.n);
+	return p.a && p.b && product_bound(&p, bound);
+}
+
+static bool qk_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
+{
+	struct attn a = attn_of(&npu_qk_tiled, args);
+	const double *Q = npu_reference_read(io, "Q", a.heads * a.seq_q * a.dim);
+	const double *K = npu_reference_read(io, "K", a.kv_heads * a.seq * a.dim);
+	bool ok = Q && K;
+	(void)exp_error;
+	for (uint64_t h = 0; ok && h < a.heads; h++) {
+		struct product p = {
+			a.seq_q, a.seq, a.dim, Q + h * a.seq_q * a.dim, K + attn_kv_head(&a, h) * a.seq * a.dim,
+			true,    a.type
+		};
+		ok = product_bound(&p, bound + h * a.seq_q * a.seq);
+	}
+	return ok;
+}
+
+static bool pv_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	const double *P = npu_reference_read(io, "P", a.heads * a.seq_q * a.seq);
+	const double *V = npu_reference_read(io, "V", a.kv_heads * a.seq * a.dim);
+	bool ok = P && V;
+	(void)exp_error;
+	for (uint64_t h = 0; ok && h < a.heads; h++) {
+		struct product p = {
+			a.seq_q, a.dim, a.seq, P + h * a.seq_q * a.seq, V + attn_kv_head(&a, h) * a.seq * a.dim,
+			false,   a.type
+		};
+		ok = product_bound(&p, bound + h * a.seq_q * a.dim);
+	}
+	return ok;
+}
+
+/* ---- softmax ---- */
+
+/* Keys that a row sees, [first, end). */
+struct visible {
+	uint64_t first, end;
+};
+
+static struct visible visible_of(const struct npu_mask *m, uint64_t row)
+{
+	return (struct visible){ npu_mask_first(m, row), npu_mask_end(m, row) };
+}
+
+/* What happens to weights exp(s - max) and their sum: `exponent` is the absolute error of s - max, `exps` how many
+ * approximate exps a weight is a product of, the rest roundings to fp32 on the way of a numerator and a denominator. */
+struct weights {
+	double exponent, exps, exp_error, numerator, denominator;
+};
+
+/* Relative error of sum(w x) / sum(w); INFINITY where nothing can be said. */
+static double quotient_error(const struct weights *w)
+{
+	double weight = expm1(w->exponent + w->exps * log1p(w->exp_error)), sum = gamma_of(w->denominator);
+	if (!(weight < 1) || !(sum < 1))
+		return INFINITY;
+	return (1 + weight) / (1 - weight) * (1 + gamma_of(w->numerator)) / (1 - sum) - 1;
+}
+
+/* Roundings in a sum of n elements by 16 lanes and a tree. */
+static double lane_sum(uint64_t n)
+{
+	return (double)((n + 15) / 16 + 4);
+}
+
+/* Largest |s| among visible scores, -inf left out; NaN when one is NaN or +inf. */
+static double largest_score(const double *s, uint64_t n, double scale)
+{
+	double most = 0;
+	for (uint64_t c = 0; c < n; c++) {
+		double x = scale * s[c];
+		if (isnan(x) || x == INFINITY)
+			return NAN;
+		if (x != -INFINITY && fabs(x) > most)
+			most = fabs(x);
+	}
+	return most;
+}
+
+static void softmax_row_bound(const struct attn *a, uint64_t row, const double *s, const double *p, double exp_error,
+			      double *bound)
+{
+	struct visible see = visible_of(&a->mask, row);
+	double most = largest_score(s + see.first, see.end - see.first, a->scale);
+	/* The scale and the product are rounded, and the difference, which is at most twice the largest. */
+	struct weights w = { 4.001 * U * most, 1, exp_error, 1, lane_sum(a->seq) };
+	double error = quotient_error(&w);
+	for (uint64_t c = 0; c < a->seq; c++) {
+		bool hidden = c < see.first || c >= see.end;
+		if (isnan(most)) /* separate instructions spread NaN over hidden positions too */
+			bound[c] = hidden && !a->fused ? INFINITY : 0;
+		else
+			bound[c] = hidden ? 0 : share(error, p[c]) + EXP_LOST;
+	}
+}
+
+static bool softmax_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error,
+			  double *bound)
+{
+	struct attn a = attn_of(&npu_mask_softmax, args);
+	const double *S = npu_reference_read(io, "S", a.heads * a.seq_q * a.seq);
+	const double *P = npu_reference_read(io, "P", a.heads * a.seq_q * a.seq);
+	for (uint64_t h = 0, at = 0; S && P && h < a.heads; h++)
+		for (uint64_t r = 0; r < a.seq_q; r++, at += a.seq)
+			softmax_row_bound(&a, r, S + at, P + at, exp_error, bound + at);
+	return S && P;
+}
+
+/* ---- attention ---- */
+
+enum { ROWS = 16 }; /* of a head at a time: products of several rows are faster */
+
+struct attention {
+	struct attn a;
+	bool online; /* softmax tile by tile */
+	double exp_error;
+	const double *q, *k, *v; /* the rows of a head; all rows of a kv head */
+	double *key_norm;        /* [seq] of this kv head */
+	double *size;            /* [seq, dim] |v|; 0 where v is not finite */
+	bool *wild;              /* [dim] the column of v holds an infinity or a NaN */
+	double *p;               /* [ROWS, keys] of the rows at hand */
+	double *sum;             /* [ROWS, dim] p |v| */
+	double *plain;           /* [dim] sum of |v| over the keys that any of these rows sees */
+};
+
+/* What is known of a row of scores. */
+struct row {
+	struct visible see;
+	double most;  /* largest |score|, -inf left out; NaN: one is NaN or +inf, and so is the whole row of O */
+	double error; /* of a score */
+};
+
+/* Scores p[0..n) of the keys from `from` on become probabilities, hidden ones 0. */
+static struct row probabilities(const struct attention *x, uint64_t row, uint64_t from, uint64_t n, double *p)
+{
+	const struct attn *a = &x->a;
+	struct row r = { .see = visible_of(&a->mask, row) };
+	uint64_t first = r.see.first - from, end = r.see.end - from;
+	double max = -INFINITY, total = 0, key = 0, query = norm(x->q + row * a->dim, a->dim, 1);
+	r.most = largest_score(p + first, end - first, a->scale);
+	for (uint64_t c = first; c < end; c++) {
+		max = fmax(max, a->scale * p[c]);
+		if (isfinite(p[c]))
+			key = fmax(key, x->key_norm[from + c]);
+	}
+	for (uint64_t c = 0; c < n; c++) {
+		bool counts = c >= first && c < end && max != -INFINITY && !isnan(r.most);
+		p[c] = counts ? exp(a->scale * p[c] - max) : 0;
+		total += p[c];
+	}
+	for (uint64_t c = first; c < end && total > 0; c++)
+		p[c] /= total;
+	r.error = 1.001 * a->scale * dot_bound(query, key, (double)a->dim) + 2.001 * U * r.most;
+	return r;
+}
+
+/* Roundings on the way of a row. Online softmax rescales once for each tile. */
+static struct weights attention_weights(const struct attention *x, const struct row *r)
+{
+	const struct attn *a = &x->a;
+	double n = (double)(r->see.end - r->see.first);
+	if (!x->online)
+		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->exp_error, n + 1, lane_sum(a->seq) };
+	double tiles = (double)(tiles_of(r->see.end, a->tile_kv) - r->see.first / a->tile_kv);
+	return (struct weights){ r->error + 4.001 * U * r->most, tiles, x->exp_error, n + tiles + 1,
+				 lane_sum(a->tile_kv) + 2 * tiles };
+}
+
+/* Where column d of v is not finite: a visible one makes the result so, to be met exactly. A hidden one is multiplied
+ * by 0 in tiles that are seen in part, and left alone in others: anything may come out. */
+static double wild_bound(const struct attention *x, struct visible see, uint64_t d)
+{
+	for (uint64_t c = see.first; c < see.end; c++)
+		if (!isfinite(x->v[c * x->a.dim + d]))
+			return 0;
+	return INFINITY;
+}
+
+static void attention_row_bound(const struct attention *x, const struct row *r, const double *sum, double *bound)
+{
+	struct weights w = attention_weights(x, r);
+	double u = unit_roundoff(x->a.type), n = (double)(r->see.end - r->see.first);
+	double error = (1 + quotient_error(&w)) * (1 + u) - 1; /* P is rounded to its type */
+	double lost = 1.1 * (subnormal_lost(x->a.type) + (w.exps + 1) * EXP_LOST);
+	for (uint64_t d = 0; d < x->a.dim; d++) {
+		if (isnan(r->most))
+			bound[d] = 0;
+		else if (x->wild[d])
+			bound[d] = wild_bound(x, r->see, d);
+		else
+			bound[d] = share(error, sum[d]) + lost * x->plain[d] + n * PRODUCT_LOST;
+	}
+}
+
+static void attention_rows_bound(const struct attention *x, uint64_t row, uint64_t rows, double *bound)
+{
+	const struct attn *a = &x->a;
+	uint64_t from = npu_mask_first(&a->mask, row), n = npu_mask_end(&a->mask, row + rows - 1) - from;
+	struct row known[ROWS];
+	npu_reference_matmul(rows, n, a->dim, x->q + row * a->dim, x->k + from * a->dim, true, x->p);
+	for (uint64_t r = 0; r < rows; r++)
+		known[r] = probabilities(x, row + r, from, n, x->p + r * n);
+	npu_reference_matmul(rows, a->dim, n, x->p, x->size + from * a->dim, false, x->sum);
+	memset(x->plain, 0, a->dim * sizeof *x->plain);
+	for (uint64_t c = from; c < from + n; c++)
+		for (uint64_t d = 0; d < a->dim; d++)
+			x->plain[d] += x->size[c * a->dim + d];
+	for (uint64_t r = 0; r < rows; r++)
+		attention_row_bound(x, &known[r], x->sum + r * a->dim, bound + (row + r) * a->dim);
+}
+
+static void open_kv_head(struct attention *x)
+{
+	const struct attn *a = &x->a;
+	memset(x->wild, 0, a->dim * sizeof *x->wild);
+	for (uint64_t c = 0; c < a->seq; c++) {
+		x->key_norm[c] = norm(x->k + c * a->dim, a->dim, 1);
+		for (uint64_t d = 0; d < a->dim; d++) {
+			double value = fabs(x->v[c * a->dim + d]);
+			x->size[c * a->dim + d] = isfinite(value) ? value : 0;
+			x->wild[d] |= !isfinite(value);
+		}
+	}
+}
+
+/* False when out of memory; the caller frees *scratch. */
+static bool open_attention(struct attention *x, double **scratch)
+{
+	uint64_t seq = x->a.seq, dim = x->a.dim;
+	*scratch = malloc((seq + seq * dim + ROWS * seq + ROWS * dim + 2 * dim) * sizeof **scratch);
+	if (!*scratch)
+		return false;
+	x->key_norm = *scratch;
+	x->size = x->key_norm + seq;
+	x->p = x->size + seq * dim;
+	x->sum = x->p + ROWS * seq;
+	x->plain = x->sum + ROWS * dim;
+	x->wild = (bool *)(x->plain + dim);
+	return true;
+}
+
+static bool attention_bound(struct attention *x, const struct npu_reference_io *io, double *bound)
+{
+	const struct attn *a = &x->a;
+	const double *Q = npu_reference_read(io, "Q", a->heads * a->seq_q * a->dim);
+	const double *K = npu_reference_read(io, "K", a->kv_heads * a->seq * a->dim);
+	const double *V = npu_reference_read(io, "V", a->kv_heads * a->seq * a->dim);
+	double *scratch = NULL;
+	bool ok = Q && K && V && open_attention(x, &scratch);
+	for (uint64_t h = 0; ok && h < a->heads; h++) {
+		uint64_t kv = attn_kv_head(a, h) * a->seq * a->dim, q = h * a->seq_q * a->dim;
+		x->q = Q + q;
+		x->k = K + kv;
+		x->v = V + kv;
+		open_kv_head(x);
+		for (uint64_t r = 0; r < a->seq_q; r += ROWS)
+			attention_rows_bound(x, r, least(ROWS, a->seq_q - r), bound + q);
+	}
+	free(scratch);
+	return ok;
+}
+
+static bool phases_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error,
+			 double *bound)
+{
+	struct attention x = { .a = attn_of(&npu_attention, args), .exp_error = exp_error };
+	return attention_bound(&x, io, bound);
+}
+
+static bool flash_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
+{
+	struct attention x = { .a = attn_of(&npu_flash_attention, args), .online = true, .exp_error = exp_error };
+	return attention_bound(&x, io, bound);
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+	const struct npu_kernel *kernel;
+	const char *tensor;
+	bool (*fill)(const struct npu_args *, const struct npu_reference_io *, double exp_error, double *bound);
+} bounds[] = {
+	{ &npu_gemm, "C", gemm_bound },
+	{ &npu_qk_tiled, "S", qk_bound },
+	{ &npu_mask_softmax, "P", softmax_bound },
+	{ &npu_pv_tiled, "O", pv_bound },
+	{ &npu_attention, "O", phases_bound },
+	{ &npu_flash_attention, "O", flash_bound },
+};
+
+bool npu_reference_bound(const struct npu_kernel *kernel, const struct npu_args *args,
+			 const struct npu_reference_io *io, double exp_error, const char *tensor, double *bound)
+{
+	for (unsigned i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
+		if (bounds[i].kernel == kernel && !strcmp(bounds[i].tensor, tensor))
+			return bounds[i].fill(args, io, exp_error, bound);
+	return false;
+}
