@@ -19,6 +19,7 @@ struct arrays {
 	struct npu_tensor *tensors;
 	struct npu_buffer *buffers;
 	struct npu_table *tables;
+	struct npu_page_event *pages;
 	struct npu_region *regions;
 	const char **files;
 };
@@ -86,6 +87,7 @@ void npu_assembly_free(struct npu_assembly *assembly)
 	free(arrays->tensors);
 	free(arrays->buffers);
 	free(arrays->tables);
+	free(arrays->pages);
 	free(arrays->regions);
 	free(arrays->files);
 	npu_arena_free(assembly->arena);
@@ -149,6 +151,16 @@ uint32_t npu_assembly_table(struct npu_assembly *assembly, const struct npu_tabl
 	assembly->arrays.tables[n].name = copy_text(assembly, table->name);
 	assembly->arrays.tables[n].entries = entries;
 	return assembly->program.ntables++;
+}
+
+void npu_assembly_page(struct npu_assembly *assembly, const struct npu_page_event *event)
+{
+	uint32_t n = assembly->program.npages;
+	if (!grow(assembly, &assembly->arrays.pages, n, sizeof *assembly->arrays.pages))
+		return;
+	assembly->arrays.pages[n] = *event;
+	assembly->arrays.pages[n].insn = assembly->program.ninsns;
+	assembly->program.npages++;
 }
 
 uint32_t npu_assembly_region_begin(struct npu_assembly *assembly, const char *name)
@@ -231,6 +243,7 @@ static void point_at(struct npu_program *program, const struct arrays *arrays)
 	program->tensors = arrays->tensors;
 	program->buffers = arrays->buffers;
 	program->tables = arrays->tables;
+	program->pages = arrays->pages;
 	program->regions = arrays->regions;
 	program->files = arrays->files;
 }
@@ -240,8 +253,8 @@ static struct npu_program *hand_over(struct npu_assembly *assembly)
 {
 	struct npu_program *program = npu_arena_alloc(assembly->arena, 1, sizeof *program);
 	const struct arrays arrays = assembly->arrays;
-	void *const blocks[] = { arrays.insns,   arrays.region, arrays.place,   arrays.sems, arrays.tensors,
-				 arrays.buffers, arrays.tables, arrays.regions, arrays.files };
+	void *const blocks[] = { arrays.insns,   arrays.region, arrays.place, arrays.sems,    arrays.tensors,
+				 arrays.buffers, arrays.tables, arrays.pages, arrays.regions, arrays.files };
 	bool ok = program != NULL;
 	if (!ok)
 		return NULL;

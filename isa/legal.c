@@ -167,6 +167,23 @@ static bool legal_table(const struct npu_table *t, struct npu_error *err)
 	return true;
 }
 
+static bool legal_page_event(const struct npu_program *program, uint32_t i, struct npu_error *err)
+{
+	const struct npu_page_event *e = &program->pages[i];
+	if (e->insn > program->ninsns || (i && e->insn < program->pages[i - 1].insn))
+		return npu_fail(err, NPU_ERR_VALUE,
+				"page record %" PRIu32 ": at instruction %" PRIu32 " of %" PRIu32
+				", and they must come in order",
+				i, e->insn, program->ninsns);
+	if (e->pool >= program->ntensors)
+		return npu_fail(err, NPU_ERR_VALUE, "page record %" PRIu32 ": tensor %" PRIu32 " of %" PRIu32, i,
+				e->pool, program->ntensors);
+	if (e->state > NPU_PAGE_SHARED || (e->state != NPU_PAGE_OWNED && e->sequence))
+		return npu_fail(err, NPU_ERR_VALUE,
+				"page record %" PRIu32 ": free and shared pages belong to no sequence", i);
+	return true;
+}
+
 static bool legal_parts(const struct npu_program *program, struct npu_error *err)
 {
 	if (program->nsems > NPU_MAX_SEMS)
@@ -185,6 +202,9 @@ static bool legal_parts(const struct npu_program *program, struct npu_error *err
 			return false;
 	for (uint32_t i = 0; i < program->ntables; i++)
 		if (!legal_table(&program->tables[i], err))
+			return false;
+	for (uint32_t i = 0; i < program->npages; i++)
+		if (!legal_page_event(program, i, err))
 			return false;
 	return true;
 }

@@ -3,7 +3,7 @@
  *
  *   byte    0  magic 89 'N' 'P' 'U' 0d 0a 1a 0a   (a file mangled as text does not pass)
  *           8  u32  version, 1
- *          12  u32  number of sections, 11
+ *          12  u32  number of sections, 12
  *          16  u64  bytes of the whole file
  *          24  u64  hash of the program
  *          32  u32  name of the program, an offset into the strings
@@ -18,10 +18,16 @@
  *   places    8  u32 file, u32 line                             one an instruction
  *   inside    4  u32 innermost region, ffffffff: none           one an instruction
  *   sems     12  u32 name, u32 initial, u32 max; their engines follow from the instructions
- *   tensors  64  u32 name, u8 type, u8 layout, u8 direction, u8 rank, u64 address, u64 bytes, u64 shape[5] (0: not
- * used) buffers  24  u32 name, u32 local address, u32 bytes, u32 first, u32 end, u32 zero tables   24  u32 name, u32
- * count, u64 address, u64 index of its first entry; they lie in entries one after the other entries   4  u32 page
- * number regions   8  u32 name, u32 parent files     4  u32 name strings   1
+ *   tensors  64  u32 name, u8 type, u8 layout, u8 direction, u8 rank, u64 address, u64 bytes,
+ *                u64 shape[5] (0: not used)
+ *   buffers  24  u32 name, u32 local address, u32 bytes, u32 first, u32 end, u32 zero
+ *   tables   32  u32 name, u32 count, u64 address, u64 index of its first entry, u32 sequence, u32 zero;
+ *                they lie in entries one after the other
+ *   entries   4  u32 page number
+ *   pages    20  u32 instruction, u32 pool, u32 page, u32 state, u32 sequence
+ *   regions   8  u32 name, u32 parent
+ *   files     4  u32 name
+ *   strings   1
  */
 #ifndef NPU_ISA_NPUB_H
 #define NPU_ISA_NPUB_H
@@ -35,8 +41,9 @@
 	SECTION(SEMS, "sems", 12)                                                                                      \
 	SECTION(TENSORS, "tensors", 64)                                                                                \
 	SECTION(BUFFERS, "buffers", 24)                                                                                \
-	SECTION(TABLES, "tables", 24)                                                                                  \
+	SECTION(TABLES, "tables", 32)                                                                                  \
 	SECTION(ENTRIES, "entries", 4)                                                                                 \
+	SECTION(PAGES, "pages", 20)                                                                                    \
 	SECTION(REGIONS, "regions", 8)                                                                                 \
 	SECTION(FILES, "files", 4)                                                                                     \
 	SECTION(STRINGS, "strings", 1)

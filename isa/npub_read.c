@@ -273,6 +273,7 @@ static bool read_tables(struct reader *r)
 		if (get64(at + 16) != used || t->count > nentries - used)
 			return refuse(r, "damaged: table %s does not lie in the %" PRIu64 " entries", t->name,
 				      nentries);
+		t->sequence = get32(at + 24);
 		t->entries = entries + used;
 		used += t->count;
 	}
@@ -280,6 +281,21 @@ static bool read_tables(struct reader *r)
 		return refuse(r, "damaged: %" PRIu64 " table entries, the tables hold %" PRIu64, nentries, used);
 	r->program->ntables = (uint32_t)r->count[NPU_NPUB_TABLES];
 	r->program->tables = tables;
+	return true;
+}
+
+static bool read_pages(struct reader *r)
+{
+	struct npu_page_event *pages = new_array(r, NPU_NPUB_PAGES, sizeof *pages);
+	if (!pages)
+		return false;
+	for (uint64_t i = 0; i < r->count[NPU_NPUB_PAGES]; i++) {
+		const uint8_t *at = member(r, NPU_NPUB_PAGES, i);
+		pages[i] =
+		    (struct npu_page_event){ get32(at), get32(at + 4), get32(at + 8), get32(at + 12), get32(at + 16) };
+	}
+	r->program->npages = (uint32_t)r->count[NPU_NPUB_PAGES];
+	r->program->pages = pages;
 	return true;
 }
 
@@ -312,7 +328,7 @@ static bool read_program(struct reader *r)
 {
 	if (!read_header(r) || !read_sections(r) || !read_strings(r) ||
 	    !get_string(r, r->bytes + 32, &r->program->name) || !read_insns(r) || !read_sems(r) || !read_tensors(r) ||
-	    !read_buffers(r) || !read_tables(r) || !read_regions_and_files(r))
+	    !read_buffers(r) || !read_tables(r) || !read_pages(r) || !read_regions_and_files(r))
 		return false;
 	if (!npu_program_seal(r->program, r->err)) {
 		if (r->err && !r->err->file[0])

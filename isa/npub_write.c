@@ -63,6 +63,7 @@ static void plan(struct writer *w)
 	w->count[NPU_NPUB_BUFFERS] = p->nbuffers;
 	w->count[NPU_NPUB_TABLES] = p->ntables;
 	w->count[NPU_NPUB_ENTRIES] = entries;
+	w->count[NPU_NPUB_PAGES] = p->npages;
 	w->count[NPU_NPUB_REGIONS] = p->nregions;
 	w->count[NPU_NPUB_FILES] = p->nfiles;
 	w->count[NPU_NPUB_STRINGS] = string_bytes(p);
@@ -170,9 +171,21 @@ static void put_tables(struct writer *w)
 		at = put32(at, t->count);
 		at = put64(at, t->addr);
 		at = put64(at, first);
+		at = put32(at, t->sequence);
+		at = put32(at, 0);
 		first += t->count;
 		for (uint32_t j = 0; j < t->count; j++)
 			entry = put32(entry, t->entries[j]);
+	}
+}
+
+static void put_pages(struct writer *w)
+{
+	uint8_t *at = section(w, NPU_NPUB_PAGES);
+	for (uint32_t i = 0; i < w->program->npages; i++) {
+		const struct npu_page_event *e = &w->program->pages[i];
+		at = put32(put32(put32(at, e->insn), e->pool), e->page);
+		at = put32(put32(at, e->state), e->sequence);
 	}
 }
 
@@ -202,6 +215,7 @@ uint64_t npu_program_encode(const struct npu_program *program, uint8_t **out)
 	put_tensors(&w);
 	put_buffers(&w);
 	put_tables(&w);
+	put_pages(&w);
 	put_regions_and_files(&w);
 	*out = w.bytes;
 	return w.size;

@@ -57,6 +57,20 @@ struct npu_table {
 	uint64_t addr;
 	uint32_t count;
 	const uint32_t *entries; /* page numbers */
+	uint32_t sequence;       /* whose pages it names, see npu_page_event */
+};
+
+enum npu_page_state { NPU_PAGE_FREE, NPU_PAGE_OWNED, NPU_PAGE_SHARED };
+
+/* A record of the memory manager, for the checker alone: neither time nor values depend on it. From instruction `insn`
+ * on, a page of a pool is free, owned by one sequence, or shared: read-only for all of them. Pages of a pool that has
+ * records are free before the first one; pools without records are not looked at. */
+struct npu_page_event {
+	uint32_t insn;     /* at most ninsns; never falls from record to record */
+	uint32_t pool;     /* tensor */
+	uint32_t page;     /* as block tables number them */
+	uint32_t state;    /* enum npu_page_state */
+	uint32_t sequence; /* of NPU_PAGE_OWNED, else 0 */
 };
 
 /* Regions are numbered as they open and nest like brackets: an instruction's region is never one that closed before. */
@@ -72,7 +86,7 @@ struct npu_place {
 
 struct npu_program {
 	const char *name;
-	uint32_t ninsns, nsems, ntensors, nbuffers, ntables, nregions, nfiles;
+	uint32_t ninsns, nsems, ntensors, nbuffers, ntables, npages, nregions, nfiles;
 	const struct npu_insn *insns;
 	const uint32_t *region;        /* [ninsns] innermost region, or NPU_NO_REGION */
 	const struct npu_place *place; /* [ninsns] where it was written */
@@ -80,6 +94,7 @@ struct npu_program {
 	const struct npu_tensor *tensors;
 	const struct npu_buffer *buffers;
 	const struct npu_table *tables;
+	const struct npu_page_event *pages; /* [npages] */
 	const struct npu_region *regions;
 	const char *const *files;
 	struct npu_limits needs; /* what the program touches */
@@ -104,6 +119,8 @@ uint32_t npu_assembly_buffer(struct npu_assembly *, const struct npu_buffer *);
 /* Sets the end of a buffer's life to the next instruction. */
 void npu_assembly_buffer_end(struct npu_assembly *, uint32_t buffer);
 uint32_t npu_assembly_table(struct npu_assembly *, const struct npu_table *);
+/* From the next instruction on; `insn` of the record is not looked at. */
+void npu_assembly_page(struct npu_assembly *, const struct npu_page_event *);
 /* Opens a region inside the current one, closes the current one. */
 uint32_t npu_assembly_region_begin(struct npu_assembly *, const char *name);
 void npu_assembly_region_end(struct npu_assembly *);

@@ -32,11 +32,12 @@ struct npu_asm {
 	struct npu_symbols sems;      /* index */
 	struct npu_symbols tables;    /* index */
 	struct npu_symbols addresses; /* local address, or DRAM address | NPU_ASM_IN_DRAM */
-	struct npu_symbols tensors;   /* for duplicates only: buffers may share names with them */
+	struct npu_symbols tensors;   /* index; buffers may share names with them */
 	struct npu_asm_op *ops;       /* [npu_nops] */
 	uint32_t line;                /* of the next token */
 	uint32_t ninsns;
 	uint32_t nsems;
+	uint32_t ntensors;
 	uint32_t region_depth;
 	const char *placed_file; /* .loc: instructions say this instead of the text itself */
 	bool placed;

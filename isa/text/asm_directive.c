@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directives: .program .tensor .buffer .table .sem .region .endregion .loc */
+/* Directives: .program .tensor .buffer .table .sem .page .region .endregion .loc */
 #include "isa/text/asm.h"
 
 #include <inttypes.h>
@@ -101,10 +101,11 @@ static bool read_tensor(struct npu_asm *as)
 	if (npu_symbols_find(&as->tensors, name.text, name.length))
 		return refuse_second(as, &name, "tensor");
 	t.name = kept_name(as, &name);
-	if (!t.name || !keep(as, npu_symbols_set(&as->tensors, t.name, name.length, 0)) ||
+	if (!t.name || !keep(as, npu_symbols_set(&as->tensors, t.name, name.length, as->ntensors)) ||
 	    !keep(as, npu_symbols_set(&as->addresses, t.name, name.length, t.addr | NPU_ASM_IN_DRAM)))
 		return false;
 	npu_assembly_tensor(as->assembly, &t);
+	as->ntensors++;
 	return true;
 }
 
@@ -167,12 +168,31 @@ static bool read_entries(struct npu_asm *as, uint32_t *entries, uint32_t *count)
 	return true;
 }
 
+/* sequence=3, which may be left out */
+static bool read_sequence(struct npu_asm *as, uint32_t *sequence)
+{
+	uint64_t value;
+	if (as->token.kind != NPU_TOKEN_NAME)
+		return true;
+	if (!npu_token_is(&as->token, "sequence"))
+		return npu_asm_expected(as, "sequence= or = [page, page, ...]");
+	npu_asm_advance(as);
+	if (!npu_asm_take_punct(as, '='))
+		return npu_asm_expected(as, "=");
+	if (!npu_asm_number(as, "the number of a sequence", UINT32_MAX, &value))
+		return false;
+	*sequence = (uint32_t)value;
+	return true;
+}
+
 static bool read_table(struct npu_asm *as)
 {
 	struct npu_table t = { 0 };
 	struct npu_asm_name name;
 	if (!npu_asm_name(as, "the name of the table", true, &name) ||
 	    !npu_asm_address(as, "the address of the table", true, &t.addr))
+		return false;
+	if (!read_sequence(as, &t.sequence))
 		return false;
 	if (!npu_asm_take_punct(as, '=') || !npu_asm_is_punct(as, '['))
 		return npu_asm_expected(as, "= [page, page, ...]");
@@ -193,6 +213,62 @@ static bool read_table(struct npu_asm *as)
 	t.entries = entries;
 	return read_entries(as, entries, &t.count) &&
 	       keep(as, npu_symbols_set(&as->tables, t.name, name.length, npu_assembly_table(as->assembly, &t)));
+}
+
+/* free, shared, or owned by a sequence */
+static bool read_page_state(struct npu_asm *as, struct npu_page_event *e)
+{
+	static const char *const states[] = {
+		[NPU_PAGE_FREE] = "free", [NPU_PAGE_OWNED] = "owned", [NPU_PAGE_SHARED] = "shared"
+	};
+	enum { STATES = sizeof states / sizeof states[0] };
+	uint64_t sequence = 0;
+	while (e->state < STATES && !npu_token_is(&as->token, states[e->state]))
+		e->state++;
+	if (as->token.kind != NPU_TOKEN_NAME || e->state == STATES)
+		return npu_asm_expected(as, "free, shared, or owned and a sequence");
+	npu_asm_advance(as);
+	if (e->state == NPU_PAGE_OWNED && !npu_asm_number(as, "the number of the sequence", UINT32_MAX, &sequence))
+		return false;
+	e->sequence = (uint32_t)sequence;
+	return true;
+}
+
+/* 3, or 3..5 */
+static bool read_page_range(struct npu_asm *as, uint64_t *first, uint64_t *end)
+{
+	enum { MOST_PAGES = 1 << 20 }; /* a line must not fill memory */
+	if (!npu_asm_number(as, "a page number", UINT32_MAX, first))
+		return false;
+	*end = *first + 1;
+	if (npu_asm_take_punct(as, NPU_PUNCT2('.', '.')) &&
+	    !npu_asm_number(as, "the page after the last one", (uint64_t)UINT32_MAX + 1, end))
+		return false;
+	if (*end > *first && *end - *first <= MOST_PAGES)
+		return true;
+	return npu_asm_refuse(as, "pages %" PRIu64 "..%" PRIu64 ": a line has 1 to %d pages", *first, *end, MOST_PAGES);
+}
+
+/* .page POOL 3 free, .page POOL 0..4 owned 1, .page POOL 4..6 shared: from the next instruction on */
+static bool read_page(struct npu_asm *as)
+{
+	struct npu_asm_name name;
+	struct npu_page_event e = { 0 };
+	uint64_t first, end;
+	if (!npu_asm_name(as, "the name of the pool", false, &name))
+		return false;
+	const struct npu_symbol *pool = npu_symbols_find(&as->tensors, name.text, name.length);
+	if (!pool)
+		return npu_asm_refuse_at(as, &name.token, "no tensor is called %.*s%s", (int)name.length, name.text,
+					 npu_asm_hint(as, &as->tensors, name.text, name.length).text);
+	e.pool = (uint32_t)pool->value;
+	if (!read_page_range(as, &first, &end) || !read_page_state(as, &e))
+		return false;
+	for (uint64_t page = first; page < end; page++) {
+		e.page = (uint32_t)page;
+		npu_assembly_page(as->assembly, &e);
+	}
+	return true;
 }
 
 struct sem_line {
@@ -314,9 +390,11 @@ static const struct directive {
 	const char *name;
 	bool (*read)(struct npu_asm *);
 } directives[] = {
-	{ ".program", read_program },     { ".tensor", read_tensor }, { ".buffer", read_buffer },
-	{ ".table", read_table },         { ".sem", read_sems },      { ".region", read_region },
-	{ ".endregion", read_endregion }, { ".loc", read_loc },
+	{ ".program", read_program }, { ".tensor", read_tensor },
+	{ ".buffer", read_buffer },   { ".table", read_table },
+	{ ".sem", read_sems },        { ".page", read_page },
+	{ ".region", read_region },   { ".endregion", read_endregion },
+	{ ".loc", read_loc },
 };
 
 bool npu_asm_directive(struct npu_asm *as)

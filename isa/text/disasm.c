@@ -163,6 +163,16 @@ static void print_line_end(struct npu_out *out)
 	npu_out_char(out, '\n');
 }
 
+/* The name of a tensor or a semaphore where brackets behind it mean a shape or a number: one with an index needs
+ * quotes. */
+static void print_whole_name(struct npu_out *out, const char *name)
+{
+	if (strchr(name, '['))
+		npu_out_quoted(out, name);
+	else
+		npu_out_name(out, name);
+}
+
 static void print_tensor(struct npu_out *out, const struct npu_tensor *t)
 {
 	static const char *const dirs[] = { [NPU_TENSOR_IN] = "in",
@@ -172,11 +182,7 @@ static void print_tensor(struct npu_out *out, const struct npu_tensor *t)
 	const char *const *layouts;
 	npu_kind_names(NPU_KIND_LAYOUT, &layouts);
 	npu_out_text(out, ".tensor ");
-	/* the brackets of a tensor are its shape: a name with an index needs quotes here */
-	if (strchr(t->name, '['))
-		npu_out_quoted(out, t->name);
-	else
-		npu_out_name(out, t->name);
+	print_whole_name(out, t->name);
 	npu_out_char(out, '[');
 	for (uint32_t i = 0; i < t->rank; i++) {
 		npu_out_text(out, i ? ", " : "");
@@ -221,6 +227,10 @@ static void print_table(struct npu_out *out, const struct npu_table *t)
 	npu_out_name(out, t->name);
 	npu_out_char(out, ' ');
 	print_dram(out, t->addr);
+	if (t->sequence) {
+		npu_out_text(out, " sequence=");
+		npu_out_uint(out, t->sequence);
+	}
 	npu_out_text(out, " = [");
 	for (uint32_t i = 0; i < t->count; i++) {
 		npu_out_text(out, i == 0 ? "" : i % ENTRIES_A_LINE ? ", " : ",\n\t");
@@ -264,10 +274,8 @@ static void print_sems(struct npu_out *out, const struct npu_program *program)
 			npu_out_char(out, '[');
 			npu_out_uint(out, members);
 			npu_out_char(out, ']');
-		} else if (strchr(sem->name, '[')) {
-			npu_out_quoted(out, sem->name);
 		} else {
-			npu_out_name(out, sem->name);
+			print_whole_name(out, sem->name);
 		}
 		if (sem->initial) {
 			npu_out_char(out, '=');
@@ -310,6 +318,7 @@ struct cursor {
 	uint32_t depth;
 	uint32_t opened; /* regions opened so far; their numbers follow the order */
 	struct npu_place place;
+	uint32_t next_page; /* record */
 };
 
 static void indent(const struct cursor *c)
@@ -369,6 +378,38 @@ static void print_place(struct cursor *c, const struct npu_place *place, bool fi
 	c->place = *place;
 }
 
+static bool continues(const struct npu_page_event *a, const struct npu_page_event *b)
+{
+	return b->insn == a->insn && b->pool == a->pool && b->state == a->state && b->sequence == a->sequence &&
+	       a->page < UINT32_MAX && b->page == a->page + 1;
+}
+
+/* The page records that come before instruction `insn`; neighbours that say the same share a line. */
+static void print_pages(struct cursor *c, uint32_t insn)
+{
+	static const char *const states[] = { "free", "owned", "shared" };
+	const struct npu_program *p = c->program;
+	while (c->next_page < p->npages && p->pages[c->next_page].insn == insn) {
+		const struct npu_page_event *first = &p->pages[c->next_page++], *last = first;
+		for (; c->next_page < p->npages && continues(last, &p->pages[c->next_page]); c->next_page++)
+			last = &p->pages[c->next_page];
+		indent(c);
+		npu_out_text(c->out, ".page ");
+		print_whole_name(c->out, p->tensors[first->pool].name);
+		npu_out_char(c->out, ' ');
+		npu_out_uint(c->out, first->page);
+		npu_out_text(c->out, "..");
+		npu_out_uint(c->out, (uint64_t)last->page + 1);
+		npu_out_char(c->out, ' ');
+		npu_out_text(c->out, states[first->state]);
+		if (first->state == NPU_PAGE_OWNED) {
+			npu_out_char(c->out, ' ');
+			npu_out_uint(c->out, first->sequence);
+		}
+		print_line_end(c->out);
+	}
+}
+
 char *npu_disasm_text(const struct npu_program *program)
 {
 	struct npu_out out = { .grows = true };
@@ -379,12 +420,14 @@ char *npu_disasm_text(const struct npu_program *program)
 	for (uint32_t i = 0; i < program->ninsns && !out.failed; i++) {
 		npu_names_seek(&names, i);
 		move_to(&cursor, program->region[i]);
+		print_pages(&cursor, i);
 		print_place(&cursor, &program->place[i], i == 0);
 		indent(&cursor);
 		print_insn(&out, program, i);
 		print_comment(&out, &names, &program->insns[i]);
 		print_line_end(&out);
 	}
+	print_pages(&cursor, program->ninsns);
 	if (cursor.opened < program->nregions)
 		move_to(&cursor, program->nregions - 1);
 	close_to(&cursor, NPU_NO_REGION);

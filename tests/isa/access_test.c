@@ -498,7 +498,7 @@ START_TEST(a_gather_of_dense_pages_is_a_piece_a_page)
 {
 	static const uint32_t entries[] = { 5, 2, 9 };
 	struct npu_assembly *assembly = npu_assembly_new("kv");
-	npu_assembly_table(assembly, &(struct npu_table){ "seq0", 0x100, 3, entries });
+	npu_assembly_table(assembly, &(struct npu_table){ "seq0", 0x100, 3, entries, 0 });
 	struct npu_insn insn = npu_insn_initial(NPU_OP_GATHER);
 	insn.paged = (struct npu_paged){ .local = 0x1000,
 					 .dram = 0x10000,

@@ -29,7 +29,7 @@ static struct npu_program *program_of(const struct npu_insn *insn, struct npu_er
 {
 	static const uint32_t entries[] = { 3, 0, 2, 1 };
 	struct npu_assembly *assembly = npu_assembly_new("one");
-	npu_assembly_table(assembly, &(struct npu_table){ "seq0", 0x100, 4, entries });
+	npu_assembly_table(assembly, &(struct npu_table){ "seq0", 0x100, 4, entries, 0 });
 	npu_assembly_place(assembly, "k.c", 12);
 	npu_assembly_insn(assembly, insn);
 	*err = (struct npu_error){ .code = NPU_ERR_NONE };
@@ -492,7 +492,7 @@ START_TEST(needs_of_long_tables_are_exact)
 		for (unsigned i = 0; i < 2000; i++)
 			entries[i] = rng_below(&rng, 1 + rng_below(&rng, 5000));
 		struct npu_assembly *assembly = npu_assembly_new("long");
-		npu_assembly_table(assembly, &(struct npu_table){ "t", 0, 2000, entries });
+		npu_assembly_table(assembly, &(struct npu_table){ "t", 0, 2000, entries, 0 });
 		struct npu_insn insn = npu_insn_initial(NPU_OP_GATHER);
 		uint32_t page_rows = 1 + rng_below(&rng, 4), first = rng_below(&rng, 1000);
 		insn.paged = (struct npu_paged){ .cols = 1,

@@ -87,7 +87,7 @@ static inline void add_random_tables(struct npu_assembly *assembly)
 		for (uint32_t i = 0; i < RANDOM_TABLE_ENTRIES; i++)
 			entries[i] = (i * 7 + t) % 61;
 		npu_assembly_table(
-		    assembly, &(struct npu_table){ names[t], 0x1000 * (t + 1), RANDOM_TABLE_ENTRIES - t, entries });
+		    assembly, &(struct npu_table){ names[t], 0x1000 * (t + 1), RANDOM_TABLE_ENTRIES - t, entries, 3 * t });
 	}
 }
 
@@ -200,6 +200,11 @@ static inline struct npu_program *random_program(struct rng *rng, uint32_t n)
 			npu_assembly_region_end(assembly);
 			depth--;
 		}
+		while (rng_one_in(rng, 4)) {
+			uint32_t state = rng_below(rng, 3);
+			npu_assembly_page(assembly, &(struct npu_page_event){ 0, rng_below(rng, 6), rng_below(rng, 9), state,
+									      state == NPU_PAGE_OWNED ? rng_below(rng, 4) : 0 });
+		}
 		npu_assembly_insn(assembly, &insn);
 	}
 	npu_program_free(tables);
@@ -220,6 +225,9 @@ static inline void assert_same_program(const struct npu_program *a, const struct
 	ck_assert_uint_eq(a->nbuffers, b->nbuffers);
 	ck_assert_uint_eq(a->ntables, b->ntables);
 	ck_assert_uint_eq(a->nregions, b->nregions);
+	ck_assert_uint_eq(a->npages, b->npages);
+	if (a->npages)
+		ck_assert_mem_eq(a->pages, b->pages, a->npages * sizeof a->pages[0]);
 	for (uint32_t i = 0; i < a->ninsns; i++) {
 		uint64_t x[NPU_INSN_WORDS], y[NPU_INSN_WORDS];
 		npu_insn_encode(&a->insns[i], x);
@@ -253,6 +261,7 @@ static inline void assert_same_program(const struct npu_program *a, const struct
 		ck_assert_str_eq(a->tables[i].name, b->tables[i].name);
 		ck_assert_uint_eq(a->tables[i].addr, b->tables[i].addr);
 		ck_assert_uint_eq(a->tables[i].count, b->tables[i].count);
+		ck_assert_uint_eq(a->tables[i].sequence, b->tables[i].sequence);
 		ck_assert_mem_eq(a->tables[i].entries, b->tables[i].entries, a->tables[i].count * sizeof(uint32_t));
 	}
 	for (uint32_t i = 0; i < a->nregions; i++) {

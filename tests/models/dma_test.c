@@ -238,7 +238,7 @@ static struct run run(unsigned ideal, const struct npu_insn *insns, unsigned n)
 	struct npu_assembly *a = npu_assembly_new("test");
 	struct npu_error err;
 	struct run r;
-	npu_assembly_table(a, &(struct npu_table){ "pages", 1 << 20, 16, pages });
+	npu_assembly_table(a, &(struct npu_table){ "pages", 1 << 20, 16, pages, 0 });
 	for (unsigned i = 0; i < n; i++)
 		npu_assembly_insn(a, &insns[i]);
 	r.program = npu_assembly_finish(a, &err);

@@ -206,7 +206,7 @@ static void declare(struct writer *w)
 			entries[t][i] = (uint32_t)below(&w->r, 256);
 		char name[8];
 		snprintf(name, sizeof(name), "t%u", t);
-		struct npu_table table = { name, 0x800000 + t * 4096 + 4 * below(&w->r, 8), ENTRIES, entries[t] };
+		struct npu_table table = { name, 0x800000 + t * 4096 + 4 * below(&w->r, 8), ENTRIES, entries[t], 0 };
 		npu_assembly_table(w->a, &table);
 	}
 	for (unsigned s = 0; s < SEMS; s++) {
