@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the checks and closes the report. */
+#include "isa/check/checker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t first_insn(const struct npu_finding *f)
+{
+	return f->nsites ? f->site[0].insn : NPU_CHECK_NOBODY;
+}
+
+struct ranked {
+	uint32_t insn;
+	uint32_t index; /* keeps the order of those of one instruction */
+};
+
+static int by_insn(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->insn != y->insn)
+		return x->insn < y->insn ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+/* The findings, sorted, in the arena; NULL when out of memory. */
+static struct npu_finding *sorted(struct npu_checker *c)
+{
+	uint32_t n = c->nfindings;
+	struct npu_finding *out = npu_arena_alloc(c->arena, n, sizeof *out);
+	struct ranked *ranks = calloc(n ? n : 1, sizeof *ranks);
+	for (uint32_t i = 0; ranks && i < n; i++)
+		ranks[i] = (struct ranked){ first_insn(&c->findings[i]), i };
+	if (ranks)
+		qsort(ranks, n, sizeof *ranks, by_insn);
+	for (uint32_t i = 0; out && ranks && i < n; i++)
+		out[i] = c->findings[ranks[i].index];
+	out = ranks ? out : NULL;
+	free(ranks);
+	return out;
+}
+
+static struct npu_check_report *close_report(struct npu_checker *c)
+{
+	struct npu_check_report *report = npu_arena_alloc(c->arena, 1, sizeof *report);
+	struct npu_finding *findings = sorted(c);
+	if (!report || !findings || c->out_of_memory)
+		return NULL;
+	*report = (struct npu_check_report){ .nfindings = c->nfindings,
+					     .findings = findings,
+					     .races = c->races,
+					     .races_cut = c->races_cut,
+					     .arena = c->arena };
+	for (uint32_t i = 0; i < c->nfindings; i++) {
+		enum npu_check_severity severity = npu_check_severity_of(findings[i].kind);
+		report->errors += severity == NPU_CHECK_ERROR;
+		report->warnings += severity == NPU_CHECK_WARNING;
+		report->notes += severity == NPU_CHECK_NOTE;
+	}
+	return report;
+}
+
+static void find(struct npu_checker *c)
+{
+	static void (*const checks[])(struct npu_checker *) = {
+		npu_check_semaphores, npu_check_races,     npu_check_written,   npu_check_bounds,
+		npu_check_pages,      npu_check_alignment, npu_check_redundant, npu_check_dead_writes,
+	};
+	c->out_of_memory =
+	    !npu_order_init(&c->order, c->program, NPU_ORDER_NOBODY) || !npu_ranges_init(&c->ranges, c->program);
+	for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !c->out_of_memory; i++)
+		checks[i](c);
+	npu_ranges_fini(&c->ranges);
+	npu_order_fini(&c->order);
+}
+
+struct npu_check_report *npu_check(const struct npu_program *program, const struct npu_check_options *options,
+				   struct npu_error *err)
+{
+	if (!npu_program_check(program, err))
+		return NULL;
+	struct npu_checker c = { .program = program, .arena = npu_arena_new() };
+	if (options)
+		c.options = *options;
+	if (c.arena)
+		find(&c);
+	struct npu_check_report *report = c.arena ? close_report(&c) : NULL;
+	free(c.findings);
+	free(c.slots);
+	if (!report) {
+		npu_arena_free(c.arena);
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program of %u instructions",
+			 program->ninsns);
+	}
+	return report;
+}
+
+void npu_check_free(struct npu_check_report *report)
+{
+	if (report)
+		npu_arena_free(report->arena);
+}
