@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the checker found, for people, programs and code hosts. */
+#ifndef NPU_SIM_CMD_CHECK_OUTPUT_H
+#define NPU_SIM_CMD_CHECK_OUTPUT_H
+
+#include "sim/cli_work.h"
+#include "sim/cmd/check_source.h"
+
+#include <jansson.h>
+
+struct check_result {
+	const struct work *work;
+	struct npu_check_report *report;
+	struct sources *sources; /* NULL: source lines are not shown */
+};
+
+/* Checks the program of `work` against its machine, whose capacities take the place of those in the options. `path`: the
+ * file that it came from, or a kernel's name. False with an error when memory runs out. check_result_fini() frees in any
+ * case. */
+bool check_work(struct check_result *, const struct work *, const char *path, const struct npu_check_options *,
+		struct npu_error *);
+void check_result_fini(struct check_result *);
+/* 0 when there is no error (and, with `werror`, no warning), else 1. */
+int check_status(const struct check_result *, bool werror);
+
+/* Every finding with its source lines, and a summary. */
+void check_print_text(const struct check_result *, FILE *);
+/* npusim.check/1 and SARIF 2.1.0; new references, NULL when out of memory. */
+json_t *check_json(const struct check_result *);
+json_t *check_sarif(const struct check_result *);
+
+#endif

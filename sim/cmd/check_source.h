@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source lines of a program, where the files that it names can be read. */
+#ifndef NPU_SIM_CMD_CHECK_SOURCE_H
+#define NPU_SIM_CMD_CHECK_SOURCE_H
+
+#include "isa/check.h"
+
+struct sources;
+
+/* Reads files as they are asked for: by their name as it is, beside `path` (the program's file, NULL: none), and in the
+ * source tree that the program was built from. NULL when out of memory. */
+struct sources *sources_new(const struct npu_program *, const char *path);
+void sources_free(struct sources *);
+/* The line of an instruction, not NUL-terminated: its length, and -1 when it cannot be read. */
+int source_line(struct sources *, uint32_t insn, const char **line);
+/* Where in that line the operand (or semaphore) of a site stands, else the instruction: first column, from 1, and
+ * length. */
+void source_caret(const struct npu_program *, const struct npu_check_site *, uint32_t sem, const char *line, int length,
+		  unsigned *column, unsigned *width);
+/* The line in which a semaphore is declared and where its name stands there; false when that is not found. */
+bool source_of_sem(struct sources *, uint32_t insn, uint32_t sem, uint32_t *line, unsigned *column);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings as text: what and where, the source lines with carets, notes, a summary. */
+#include "sim/cmd/check_output.h"
+
+#include "isa/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct npu_program *program_of(const struct check_result *r)
+{
+	return r->work->program;
+}
+
+static bool same_line(const struct npu_program *p, uint32_t a, uint32_t b)
+{
+	return p->place[a].line && p->place[a].file == p->place[b].file && p->place[a].line == p->place[b].line;
+}
+
+/* "qk.npu:17:5: ", as far as that is known. */
+static void print_place(const struct check_result *r, const struct npu_finding *f, FILE *out)
+{
+	const struct npu_program *p = program_of(r);
+	const char *line;
+	uint32_t declared;
+	unsigned column = 0, width;
+	if (!f->nsites || !p->place[f->site[0].insn].line) {
+		fprintf(out, "%s: ", r->work->subject);
+		return;
+	}
+	const struct npu_place *place = &p->place[f->site[0].insn];
+	if (f->kind == NPU_CHECK_NEVER_WAITED && r->sources &&
+	    source_of_sem(r->sources, f->site[0].insn, f->sem, &declared, &column)) {
+		fprintf(out, "%s:%" PRIu32 ":%u: ", p->files[place->file], declared, column);
+		return;
+	}
+	int length = r->sources ? source_line(r->sources, f->site[0].insn, &line) : -1;
+	fprintf(out, "%s:%" PRIu32 ":", p->files[place->file], place->line);
+	if (length >= 0) {
+		source_caret(p, &f->site[0], f->sem, line, length, &column, &width);
+		fprintf(out, "%u:", column);
+	}
+	fputc(' ', out);
+}
+
+/* Tabs stay tabs, so that what stands below lines up on any terminal. */
+static void print_padding(const char *line, int length, unsigned column, FILE *out)
+{
+	for (unsigned i = 0; i + 1 < column; i++)
+		fputc((int)i < length && line[i] == '\t' ? '\t' : ' ', out);
+}
+
+/* Bytes that would steer a terminal are not passed on. */
+static void print_clean(const char *text, int length, FILE *out)
+{
+	for (int i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+		fputc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, out);
+	}
+}
+
+static void print_regions(const struct npu_program *p, uint32_t insn, FILE *out)
+{
+	uint32_t region = p->region[insn];
+	if (region != NPU_NO_REGION) {
+		const char *name = p->regions[region].name;
+		fputs(", region \"", out);
+		print_clean(name, (int)strlen(name), out);
+		fputc('"', out);
+	}
+}
+
+static void print_caret(const struct check_result *r, const struct npu_finding *f, const struct npu_check_site *site,
+			const char *line, int length, FILE *out)
+{
+	const struct npu_program *p = program_of(r);
+	unsigned column, width;
+	source_caret(p, site, f->sem, line, length, &column, &width);
+	fprintf(out, "%8s| ", "");
+	print_padding(line, length, column, out);
+	fputc('^', out);
+	for (unsigned i = 1; i < width; i++)
+		fputc('~', out);
+	fprintf(out, " #%" PRIu32 " %s", site->insn, npu_op_mnemonic(p->insns[site->insn].op));
+	print_regions(p, site->insn, out);
+	fprintf(out, ": %s\n", site->role);
+}
+
+/* The line that a person wrote, else the instruction itself. */
+static void print_site(const struct check_result *r, const struct npu_finding *f, unsigned n, FILE *out)
+{
+	const struct npu_program *p = program_of(r);
+	const struct npu_check_site *site = &f->site[n];
+	const char *line;
+	char place[64], flat[1024];
+	int length = r->sources ? source_line(r->sources, site->insn, &line) : -1;
+	if (n && p->place[site->insn].line && p->place[site->insn].file != p->place[f->site[0].insn].file)
+		fprintf(out, "%8s--> %s\n", "", npu_insn_place(p, site->insn, flat, sizeof flat));
+	if (length < 0) {
+		npu_insn_print(p, site->insn, flat, sizeof flat);
+		line = flat;
+		length = (int)strlen(flat);
+		snprintf(place, sizeof place, "#%" PRIu32, site->insn);
+	} else {
+		snprintf(place, sizeof place, "%" PRIu32, p->place[site->insn].line);
+	}
+	/* One line that both instructions come from is shown once. */
+	if (!n || !same_line(p, site->insn, f->site[0].insn) || !r->sources) {
+		fprintf(out, "%7s | ", place);
+		print_clean(line, length, out);
+		fputc('\n', out);
+	}
+	print_caret(r, f, site, line, length, out);
+}
+
+static void print_indented(const char *text, FILE *out)
+{
+	while (*text) {
+		int length = (int)strcspn(text, "\n");
+		if (length) {
+			fputs("  ", out);
+			print_clean(text, length, out);
+			fputc('\n', out);
+		}
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void print_count(const struct npu_finding *f, FILE *out)
+{
+	if (f->count < 2 || f->kind == NPU_CHECK_NEVER_WAITED)
+		return;
+	struct npu_text count = npu_count_text(f->count);
+	if (f->kind == NPU_CHECK_RACE)
+		fprintf(out, "  the same two lines race in %s pairs (--all lists them)\n", count.text);
+	else
+		fprintf(out, "  the same line %s times (--all lists them)\n", count.text);
+}
+
+/* A wait that orders nothing still sees its post late, when that comes last. */
+static void print_waits(const struct check_result *r, const struct npu_finding *f, FILE *out)
+{
+	uint64_t latency = r->work->config.hw.sequencer.sync_latency;
+	if (f->kind == NPU_CHECK_REDUNDANT)
+		fprintf(out, "  costs up to %s cycles: %s waits, sequencer.sync_latency=%s\n",
+			npu_count_text(f->cost * latency).text, npu_count_text(f->cost).text,
+			npu_count_text(latency).text);
+}
+
+static void print_finding(const struct check_result *r, const struct npu_finding *f, FILE *out)
+{
+	print_place(r, f, out);
+	fprintf(out, "%s: ", npu_check_severity_name(npu_check_severity_of(f->kind)));
+	print_clean(f->text, (int)strlen(f->text), out);
+	fputc('\n', out);
+	if (f->kind != NPU_CHECK_NEVER_WAITED)
+		for (unsigned n = 0; n < f->nsites; n++)
+			print_site(r, f, n, out);
+	print_indented(f->notes, out);
+	print_waits(r, f, out);
+	print_count(f, out);
+}
+
+static void print_number(uint64_t n, const char *one, const char *many, bool *first, FILE *out)
+{
+	if (!n)
+		return;
+	fprintf(out, "%s%s %s", *first ? "" : ", ", npu_count_text(n).text, n == 1 ? one : many);
+	*first = false;
+}
+
+static void print_summary(const struct check_result *r, FILE *out)
+{
+	const struct npu_check_report *report = r->report;
+	const struct npu_program *p = program_of(r);
+	uint64_t races = 0;
+	bool first = true;
+	for (uint32_t i = 0; i < report->nfindings; i++)
+		races += report->findings[i].kind == NPU_CHECK_RACE;
+	fprintf(out, "%s%s: ", report->nfindings ? "\n" : "", r->work->subject);
+	print_number(races, "race", "races", &first, out);
+	if (report->races > races || report->races_cut)
+		fprintf(out, " (%s%s pairs)", report->races_cut ? "more than " : "",
+			npu_count_text(report->races).text);
+	print_number(report->errors - races, races ? "other error" : "error", races ? "other errors" : "errors", &first,
+		     out);
+	print_number(report->warnings, "warning", "warnings", &first, out);
+	print_number(report->notes, "note", "notes", &first, out);
+	if (first)
+		fputs("clean", out);
+	fprintf(out, "; %s instruction%s, %s semaphore%s\n", npu_count_text(p->ninsns).text, p->ninsns == 1 ? "" : "s",
+		npu_count_text(p->nsems).text, p->nsems == 1 ? "" : "s");
+}
+
+void check_print_text(const struct check_result *r, FILE *out)
+{
+	for (uint32_t i = 0; i < r->report->nfindings; i++)
+		print_finding(r, &r->report->findings[i], out);
+	print_summary(r, out);
+}

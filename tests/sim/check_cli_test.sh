@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# npusim check at the command line: its text to the letter, exit statuses, JSON and SARIF.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# status WANT ARGUMENT...: exit status of npusim check ARGUMENT...; its output is in out and err.
+status() {
+    local want=$1 got=0
+    shift
+    "$NPUSIM" check "$@" >out 2>err </dev/null || got=$?
+    [ "$got" = "$want" ] || fail "npusim check $*: exit status $got, not $want: $(head -3 out err)"
+}
+
+says() {
+    diff -u - out >difference || fail "npusim check says other things:"$'\n'"$(cat difference)"
+}
+
+# k is a pair of buffers; the load of tile 2 does not wait until the product of tile 0 has read k[0].
+cat >qk.npu <<'END'
+.tensor K[192, 64] fp16 in dram:0x0
+.tensor S[64, 192] fp32 out dram:0x8000
+.tensor Q[64, 64] fp16 in dram:0x20000
+.buffer q sram:0x20000+8192 0..9
+.buffer k[0] sram:0x0+8192 0..9
+.buffer k[1] sram:0x10000+8192 0..9
+.buffer s acc:0x0+16384 0..9
+.sem k_full[2], k_free[2]=1
+.sem s_full, s_free=1
+  load   q, Q rows=64 cols=64
+.region "tile 0"
+  load   k[0], K rows=64 cols=64          wait k_free[0]   post k_full[0]
+  matmul s, q, k[0] m=64 n=64 k=64 transpose_b=1   wait k_full[0], s_free   post k_free[0], s_full
+  store  S, s rows=64 cols=64 dtype=fp32 dram_stride=768   wait s_full   post s_free
+.endregion
+.region "tile 1"
+  load   k[1], K+0x2000 rows=64 cols=64   wait k_free[1]   post k_full[1]
+  matmul s, q, k[1] m=64 n=64 k=64 transpose_b=1   wait k_full[1], s_free   post k_free[1], s_full
+  store  S+0x100, s rows=64 cols=64 dtype=fp32 dram_stride=768   wait s_full   post s_free
+.endregion
+.region "tile 2"
+  load   k[0], K+0x4000 rows=64 cols=64                    post k_full[0]
+  matmul s, q, k[0] m=64 n=64 k=64 transpose_b=1   wait k_full[0], s_free   post s_full
+.endregion
+END
+status 1 qk.npu
+says <<'END'
+qk.npu:22:10: error: race on k[0], SRAM 0x0..0x1fff (8,192 bytes)
+     22 |   load   k[0], K+0x4000 rows=64 cols=64                    post k_full[0]
+        |          ^~~~ #7 load, region "tile 2": writes
+     13 |   matmul s, q, k[0] m=64 n=64 k=64 transpose_b=1   wait k_full[0], s_free   post k_free[0], s_full
+        |                ^~~~ #2 matmul, region "tile 0": reads
+  missing edge: #2 matmul -> #7 load
+  fix: line 22 waits for k_free[0], which line 13 posts when it ends
+
+qk.npu: 1 race; 9 instructions, 6 semaphores
+END
+
+# Binary programs keep places; without the file the instruction itself is shown.
+"$NPUSIM" asm qk.npu -o qk.npub || fail "asm"
+mkdir elsewhere
+(cd elsewhere && "$NPUSIM" check ../qk.npub >../out)
+grep -q '^     22 |   load   k\[0\], K+0x4000' out || fail "a source file beside the program is not found: $(cat out)"
+mv qk.npu elsewhere/hidden
+status 1 qk.npub
+grep -q '^     #7 | load sram:0x0, dram:0x4000 rows=64 cols=64   post k_full\[0\]$' out || fail "no flat text: $(cat out)"
+mv elsewhere/hidden qk.npu
+
+sed '/tile 2/,$ s/    post k_full\[0\]/wait k_free[0] post k_full[0]/' qk.npu >good.npu
+status 0 good.npu
+says <<'END'
+good.npu: clean; 9 instructions, 6 semaphores
+END
+"$NPUSIM" check - <good.npu | grep -q '^stdin: clean' || fail "stdin"
+
+# Warnings fail only when asked to; notes never do.
+printf '.sem a[2]\nsync.load post a[0]\nsync.load post a[1]\n' >warn.npu
+status 0 warn.npu
+says <<'END'
+warn.npu:1:6: warning: a[0], a[1]: posted 1 time each, never waited for
+
+warn.npu: 1 warning; 2 instructions, 2 semaphores
+END
+status 1 warn.npu --werror
+printf 'load sram:0x0, dram:0x0 rows=1 cols=32\nload sram:0x0, dram:0x0 rows=1 cols=32\n' >dead.npu
+status 0 dead.npu --redundant --werror
+grep -q ': note: #0 load writes SRAM 0x0..0x3f (64 bytes), which #1 load overwrites' out || fail "no note: $(cat out)"
+
+# Usage
+status 2 qk.npu --format xml
+[ "$(cat err)" = 'npusim: --format xml: text, json or sarif would be right' ] || fail "$(cat err)"
+status 2 nosuch.npu
+status 2 qk.npu seq=3
+
+# Every shipped kernel
+for kernel in $("$NPUSIM" kernel list | awk 'NR > 1 { print $1 }'); do
+    status 0 "$kernel"
+done
+
+if command -v python3 >/dev/null; then
+    status 1 qk.npu --format json
+    python3 - out <<'END' || fail "JSON"
+import json, sys
+r = json.load(open(sys.argv[1]))
+f = r["findings"][0]
+assert r["schema"] == "npusim.check/1" and r["errors"] == 1 and r["race_pairs"] == 1
+assert f["kind"] == "race" and f["sites"][0]["line"] == 22 and f["sites"][1]["region"] == "tile 0"
+assert f["range"] == {"memory": "sram", "first": 0, "last": 8191, "bytes": 8192, "name": "k[0]"}
+END
+    status 1 qk.npu --format sarif -o qk.sarif
+    [ ! -s out ] || fail "SARIF on stdout too"
+    python3 - qk.sarif <<'END' || fail "SARIF"
+import json, sys
+s = json.load(open(sys.argv[1]))
+run = s["runs"][0]
+result = run["results"][0]
+assert s["version"] == "2.1.0" and result["level"] == "error"
+assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "race"
+place = result["locations"][0]["physicalLocation"]
+assert place["artifactLocation"]["uri"] == "qk.npu"
+assert place["region"] == {"startLine": 22, "startColumn": 10, "endColumn": 14}
+assert len(result["relatedLocations"]) == 1
+END
+fi
+
+[ $failures -eq 0 ] && echo 'npusim check is as it should be'
+exit $((failures > 0))
