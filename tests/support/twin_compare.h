@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine and its twin, side by side. */
+#ifndef NPU_TESTS_SUPPORT_TWIN_COMPARE_H
+#define NPU_TESTS_SUPPORT_TWIN_COMPARE_H
+
+#include "tests/support/twin.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How far they are apart, as fractions of the twin's cycles. */
+struct twin_error {
+	double total;  /* signed: the machine's cycles less the twin's */
+	double active; /* of the engine that is furthest off; likewise the others */
+	double stall;
+	double line; /* sequencer */
+	enum npu_engine active_engine, stall_engine;
+	enum npu_state stall_state;
+};
+
+/* The same figures from the machine, through SystemC in a child process. False with an error when it fails. */
+bool twin_machine_run(const struct hw *hw, const struct npu_program *program, struct twin_result *out, char *err,
+		      uint64_t size);
+
+struct twin_error twin_compare(const struct twin_result *machine, const struct twin_result *twin);
+
+/* Many comparisons together. */
+struct twin_table {
+	const char *name;
+	uint64_t runs;
+	double total_sum, active_sum, stall_sum; /* of absolute values */
+	uint64_t beyond; /* runs in which an engine's active cycles or a cause are off by more than 5 % */
+	struct twin_result machine, twin; /* sums, without start and end */
+	struct twin_error worst_total, worst_active, worst_stall;
+	char worst_total_case[640], worst_active_case[640], worst_stall_case[640];
+};
+/* Runs both and adds what they differ by; programs of fewer than 1,000 cycles are run and not counted. False, with a
+ * line on stderr, when one of them fails. */
+bool twin_table_add(struct twin_table *, const struct hw *, const struct npu_program *, const char *what);
+/* What the machine must keep to: total cycles within 2 % on average and 5 % at worst. Of all runs together each
+ * engine's active cycles and each cause within 2 % of the cycles, and in four of five runs within 5 %: when loads and
+ * stores crowd the DRAM, one cycle can decide whose turn is over, and two programs that take as long wait in other
+ * places. NULL when it does, else what is wrong, in a buffer of the caller's. */
+#define TWIN_MEAN_WITHIN 0.02
+#define TWIN_WITHIN      0.05
+const char *twin_table_fault(const struct twin_table *, char *out, uint64_t size);
+/* Means and worst cases, a line a table, and the worst cases' names. */
+void twin_table_print(FILE *, const struct twin_table *, unsigned n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
