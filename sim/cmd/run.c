@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim run: simulates a kernel or a program and tells what happened. */
-#include "sim/cli_work.h"
+#include "sim/cmd/check_output.h"
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
 #include "sim/values_cli.h"
@@ -148,6 +148,25 @@ static int run_work(const struct cli *cli, const struct work *work, unsigned ide
 	return status;
 }
 
+/* Findings go below the tables, or to stderr where stdout is taken or not wanted. Their status when the run's is 0. */
+static int check_program(const struct cli *cli, const struct work *work, int status)
+{
+	struct npu_error err = { 0 };
+	struct check_result result;
+	bool elsewhere = cli_value(cli, "quiet") || json_on_stdout(cli);
+	int found;
+	if (check_work(&result, work, cli->words[0], &(struct npu_check_options){ 0 }, &err)) {
+		found = check_status(&result, cli_value(cli, "werror"));
+		fputs(elsewhere ? "" : "\n", stdout);
+		if (!elsewhere || result.report->errors || result.report->warnings)
+			check_print_text(&result, elsewhere ? stderr : stdout);
+	} else {
+		found = cli_fail(&err);
+	}
+	check_result_fini(&result);
+	return status ? status : found;
+}
+
 static int run(struct cli *cli)
 {
 	struct work work;
@@ -156,10 +175,13 @@ static int run(struct cli *cli)
 	if (!check_options(cli, &ideal, &err))
 		return cli_fail(&err);
 	int status;
-	if (work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err))
+	if (work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err)) {
 		status = run_work(cli, &work, ideal);
-	else
+		if (cli_value(cli, "check"))
+			status = check_program(cli, &work, status);
+	} else {
 		status = cli_fail(&err);
+	}
 	work_fini(&work);
 	return status;
 }
@@ -173,6 +195,8 @@ static const struct cli_option options[] = {
 	{ "tensor", 0, "NAME=FILE", "of --values: an input's bytes; may be repeated" },
 	{ "exp", 0, "WAY", "of --values: how exp is computed: exact (when not given), lut or poly" },
 	{ "dump", 0, "NAME=FILE", "of --values: write a tensor's bytes afterwards; may be repeated" },
+	{ "check", 0, NULL, "also prove that the values do not depend on timing, as npusim check does" },
+	{ "werror", 0, NULL, "of --check: exit with status 1 when there are warnings, too" },
 	{ "regions", 0, NULL, "the table of regions even when they are many" },
 	{ "json", 0, NULL, "the same as --report -" },
 	{ "quiet", 'q', NULL, "no tables" },

@@ -132,5 +132,15 @@ assert len(result["relatedLocations"]) == 1
 END
 fi
 
+# The same findings after a run: below its tables, or on stderr when there are none.
+"$NPUSIM" check qk.npu >found 2>&1 || true
+"$NPUSIM" run qk.npu --check >out 2>err </dev/null && fail "run --check of a race: status 0"
+grep -q '^cycles ' out || fail "run --check: no report"
+tail -n "$(wc -l <found)" out | diff -u found - || fail "run --check finds other things than check"
+"$NPUSIM" run qk.npu --check --quiet >out 2>err </dev/null && fail "run --check --quiet of a race: status 0"
+[ ! -s out ] || fail "run --check --quiet wrote to stdout"
+diff -u found err || fail "run --check --quiet finds other things than check"
+"$NPUSIM" run gemm m=64 n=64 k=64 --check >out 2>err </dev/null || fail "run --check of a clean kernel: status $?"
+
 [ $failures -eq 0 ] && echo 'npusim check is as it should be'
 exit $((failures > 0))
