@@ -5,7 +5,7 @@
  *
  * A request splits into pieces: at most PIECE_BURSTS consecutive column bursts of one channel and of one row (of one
  * row in each bank group where the mapping puts the bank group lowest). A piece enters the queue whole, as one entry
- * for each of its banks (a lane), and its bursts go back to back once begun as long as the bus sees no gap. */
+ * for each of its banks (a lane); its bursts have ages of their own, in order of address. */
 #ifndef NPU_MODELS_DRAM_CORE_H
 #define NPU_MODELS_DRAM_CORE_H
 
@@ -21,6 +21,7 @@ enum {
 	PIECE_BURSTS = 8,
 	FAW_WINDOW = 4,
 	AGE_BITS = 40,
+	HASH_BITS = 6, /* of a channel number */
 	TAG_BUCKETS = 256,
 	BUSY_HISTORY = 1024,  /* intervals of data on a channel's bus that dram_explain() can look back on */
 	REFRESH_HISTORY = 64, /* likewise refreshes */
@@ -110,8 +111,11 @@ struct plan {
 	uint32_t run_mask;            /* bursts of a row (of each bank group where that is lowest) - 1 */
 	uint8_t burst_shift, interleave_shift, channel_bits, group_bits, bank_bits;
 	bool group_lowest;
+	uint64_t blocks, blocks_mask;  /* of channel_interleave bytes in a channel; mask 0: no power of two */
+	uint64_t hash_bits[HASH_BITS]; /* address bits, above the channel's, that flip a channel bit */
 };
 void dram_plan(struct plan *, const struct dram_config *);
+uint32_t dram_refresh_of(const struct dram_config *); /* enum dram_refresh that this part can do */
 
 /* ---- a channel ---- */
 
@@ -122,7 +126,7 @@ struct allowed {
 
 struct bank {
 	uint32_t row;      /* open row or NO_ROW */
-	uint32_t hits;     /* bursts since ACT */
+	uint32_t passed;   /* bursts since ACT that went before an older one of the bank */
 	uint32_t outcome;  /* of its next burst: enum outcome; ROW_HIT unless the bank is in `fresh` */
 	uint32_t conflict; /* it was closed for another row */
 };
@@ -130,7 +134,7 @@ enum outcome { ROW_HIT, ROW_MISS, ROW_CONFLICT, OUTCOMES };
 
 /* One bank's share of a waiting piece. */
 struct entry {
-	uint64_t age; /* counts up with arrival */
+	uint64_t age; /* of its next burst; counts up with arrival, in a piece in order of address */
 	uint32_t row, piece;
 	uint16_t column;         /* of its next burst */
 	uint16_t next, prev;     /* of this bank, oldest first */
@@ -154,7 +158,6 @@ struct queue {
 	uint32_t used, size; /* bursts */
 	uint32_t wanted;     /* free bursts from which a piece at a door may come in; NOBODY: none waits for room */
 	uint16_t oldest, youngest;
-	uint16_t run; /* next burst of the piece under way, or NO_ENTRY */
 	uint16_t head[MAX_BANKS], tail[MAX_BANKS];
 	uint16_t first_hit[MAX_BANKS]; /* oldest entry of the open row */
 	uint64_t hit_age[MAX_BANKS], head_age[MAX_BANKS];
@@ -211,10 +214,12 @@ struct channel {
 	uint32_t act1_row, act1_bank; /* NO_BANK: none waits */
 	uint32_t forced;              /* bank whose oldest write is overdue, or NO_BANK */
 	uint16_t free_entry;
-	bool drain;      /* writes have their turn */
-	bool leaving;    /* the turn is over but for rows just opened */
-	bool turn_moved; /* what decides whose turn it is may have changed */
-	bool last_write; /* direction of the last data */
+	bool drain;        /* writes have their turn */
+	bool leaving;      /* the turn is over but for rows just opened */
+	bool turn_moved;   /* what decides whose turn it is may have changed */
+	uint32_t turn;     /* bursts since the direction changed; reads may begin with all of them gone */
+	uint64_t full_clk; /* from here on a write at a door finds no room; NEVER: none */
+	bool last_write;   /* direction of the last data */
 	uint8_t index;
 	uint32_t ports; /* with pieces waiting at their door, a bit each */
 	struct door door[DRAM_PORTS];
@@ -246,7 +251,8 @@ struct piece {
 	uint32_t request, next; /* next: behind it at the door */
 	uint32_t row, column;
 	uint16_t nbytes;
-	uint16_t lane[MAX_GROUPS]; /* entry or NO_ENTRY */
+	uint16_t lane[MAX_GROUPS];      /* entry or NO_ENTRY */
+	uint32_t lane_gone[MAX_GROUPS]; /* clk after `accepted` of its last column command, UINT32_MAX: to come */
 	uint8_t bursts, left, lanes, channel, bank;
 	bool write;
 };
@@ -266,6 +272,7 @@ struct dram {
 	struct piece *piece;
 	uint32_t request_mask, piece_mask;
 	uint32_t next_request, next_piece, oldest_request;
+	uint32_t kept_request, kept_piece; /* the oldest ids whose slots still hold them: growing a ring keeps the old half */
 	uint32_t full_request, full_piece;        /* numbers that the rings have no room for, as far as known */
 	uint32_t bucket[DRAM_PORTS][TAG_BUCKETS]; /* newest request of a tag's bucket */
 	struct channel *channel;

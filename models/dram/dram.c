@@ -16,6 +16,8 @@ static bool grow_requests(struct dram *d)
 		return false;
 	for (uint32_t i = 0, id = d->next_request - old; d->request && i < old; i++, id++)
 		ring[id & (n - 1)] = *request_of(d, id);
+	if (d->request)
+		d->kept_request = d->next_request - old;
 	free(d->request);
 	d->request = ring;
 	d->request_mask = n - 1;
@@ -30,6 +32,8 @@ static bool grow_pieces(struct dram *d)
 		return false;
 	for (uint32_t i = 0, id = d->next_piece - old; d->piece && i < old; i++, id++)
 		ring[id & (n - 1)] = *piece_of(d, id);
+	if (d->piece)
+		d->kept_piece = d->next_piece - old;
 	free(d->piece);
 	d->piece = ring;
 	d->piece_mask = n - 1;
@@ -39,7 +43,7 @@ static bool grow_pieces(struct dram *d)
 static void init_queue(struct queue *q, uint32_t size)
 {
 	q->size = size;
-	q->oldest = q->youngest = q->run = NO_ENTRY;
+	q->oldest = q->youngest = NO_ENTRY;
 	for (uint32_t kind = 0; kind < KINDS; kind++)
 		q->next[kind].clk = NEVER;
 	for (uint32_t b = 0; b < MAX_BANKS; b++)
@@ -59,7 +63,8 @@ static bool init_channel(struct dram *d, struct channel *ch, uint32_t index)
 	for (uint32_t b = 0; b < d->plan.banks; b++)
 		ch->bank[b].row = NO_ROW;
 	ch->index = (uint8_t)index;
-	ch->due = ch->write_due = NEVER;
+	ch->due = ch->write_due = ch->full_clk = NEVER;
+	ch->turn = d->config.turn;
 	ch->act1_bank = ch->forced = NO_BANK;
 	ch->door_moved = true;
 	dram_refresh_init(d, ch);
@@ -74,6 +79,7 @@ struct dram *dram_new(const struct dram_config *config, const struct dram_hooks 
 	if (!d)
 		return NULL;
 	d->config = *config;
+	d->config.refresh = dram_refresh_of(config);
 	d->hooks = *hooks;
 	d->watched = config->ranks > 1 || hooks->command;
 	dram_plan(&d->plan, config);
@@ -128,6 +134,7 @@ static struct request *new_request(struct dram *d, uint64_t arrival, const struc
 		retire(d);
 	}
 	uint32_t id = d->next_request++, *bucket = &d->bucket[r->port][r->tag % TAG_BUCKETS];
+	d->kept_request += d->next_request - d->kept_request > d->request_mask + 1;
 	struct request *q = request_of(d, id);
 	q->arrival = arrival;
 	q->done = 0;
@@ -150,6 +157,7 @@ static struct piece *new_piece(struct dram *d)
 			abort();
 		retire(d);
 	}
+	d->kept_piece += d->next_piece + 1 - d->kept_piece > d->piece_mask + 1;
 	return piece_of(d, d->next_piece++);
 }
 
@@ -186,7 +194,11 @@ void dram_push(struct dram *d, uint64_t arrival, const struct dram_request *r)
 	*(r->write ? &d->stats.write_bytes : &d->stats.read_bytes) += r->nbytes;
 	if (d->config.ideal) {
 		uint64_t granule = dram_burst_bytes(&d->config);
-		d->ideal_bursts += (r->addr % granule + r->nbytes + granule - 1) / granule;
+		uint64_t bursts = (r->addr % granule + r->nbytes + granule - 1) / granule;
+		d->ideal_bursts += bursts;
+		/* One bus without end; what crosses it takes no time. */
+		if (d->hooks.transfer)
+			d->hooks.transfer(d->hooks.ctx, 0, arrival, arrival, (uint32_t)(bursts * granule), r->write);
 		return;
 	}
 	uint64_t visible = arrival + d->config.front_delay;

@@ -67,10 +67,11 @@ struct dram_command {
  * same struct dram.
  *   done      a read: its last data beat is delivered at clk, back_delay included. A write: at clk the write queue has
  *             taken the whole of it; a read that arrives from then on sees it. clk may lie ahead of the horizon.
- *   transfer  the data bus of a channel carries nbytes in [from, to); one call a run of back-to-back bursts of a
- * request. command   each command issued (tests, waveforms). reaction_clk  how soon after a completion a request can
- * arrive because of it; dram_run() never decides past (earliest completion it reports in this call) + reaction_clk,
- * whatever its horizon. 0 is always safe; UINT64_MAX: requests do not depend on completions (a trace). */
+ *   transfer  the data bus of a channel carries nbytes in [from, to); a call a run of back-to-back bursts of a request
+ *   command   each command issued (tests, waveforms)
+ *   reaction_clk  how soon after a completion a request can arrive because of it; dram_run() never decides past
+ * (earliest completion it reports in this call) + reaction_clk, whatever its horizon. 0 is always safe; UINT64_MAX:
+ *             requests do not depend on completions (a trace). */
 struct dram_hooks {
 	void *ctx;
 	void (*done)(void *ctx, uint8_t port, uint32_t tag, uint64_t clk);
@@ -97,16 +98,16 @@ uint64_t dram_run(struct dram *, uint64_t horizon_clk);
 uint64_t dram_drain(struct dram *);
 
 /* Why a request took the time it took; first cause that holds, in this order:
- *   REFRESH    its bank or rank refreshes or waits to refresh
- *   BANDWIDTH  its channel's data bus carries data (its own included), or the controller's queue is full and it is
- * outside LATENCY    everything else: activation, turnaround, fixed delays */
+ *   REFRESH    it is there, and a bank (or the rank) of a burst of it that waits for RD or WR refreshes or waits to
+ *   BANDWIDTH  its channel's data bus carries data, its own included, or it is outside because the queue is full
+ *   LATENCY    everything else: activation, turnaround, fixed delays, on the way to and from the controller */
 enum dram_wait { DRAM_WAIT_REFRESH, DRAM_WAIT_BANDWIDTH, DRAM_WAIT_LATENCY };
 
 /* Divide [from, to) of request (port, tag) among the causes by its oldest piece unfinished at each clk; emits maximal
  * runs in order that cover it exactly. Spans of a port come in time order, and [from, to) must not pass the last
  * horizon; a completed request may be asked for until its tag is used again (the last 1,024 requests at least, over the
- * last 1,024 intervals of data on its channel's bus). Time before the arrival or after the end of a request is LATENCY,
- * and so is one unknown. */
+ * last 1,024 intervals of data on its channel's bus). Before its arrival the first piece answers, after its end the
+ * last: the address alone says which channel's bus it meets. A request unknown, or of the ideal part, is LATENCY. */
 void dram_explain(struct dram *, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
 		  void (*emit)(void *ctx, enum dram_wait, uint64_t from, uint64_t to), void *ctx);
 

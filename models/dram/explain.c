@@ -34,7 +34,25 @@ struct state {
 	uint64_t until;
 };
 
-/* Is one of the piece's banks refreshing or waiting to at clk? */
+/* The banks of the piece's bursts that wait in the controller at clk, and until when they are these. */
+static bank_set banks_open(const struct dram *d, const struct piece *p, uint64_t clk, uint64_t *until)
+{
+	bank_set banks = 0;
+	*until = clk < p->visible ? p->visible : p->done > clk ? p->done : NEVER;
+	if (clk < p->visible || p->done <= clk)
+		return 0;
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		bool to_come = p->accepted >= NEVER || p->lane_gone[i] == UINT32_MAX;
+		uint64_t gone = to_come ? NEVER : p->accepted + p->lane_gone[i];
+		if (gone <= clk)
+			continue;
+		*until = min64(*until, gone);
+		banks |= bit(i ? dram_lane(d, p, i).bank : p->bank);
+	}
+	return banks;
+}
+
+/* Is one of the banks refreshing or waiting to at clk? */
 static struct state refreshing(const struct dram *d, const struct channel *ch, bank_set banks, uint64_t clk)
 {
 	struct state s = { false, NEVER };
@@ -96,8 +114,9 @@ static struct state outside(const struct piece *p, uint64_t clk)
 static void explain_piece(const struct dram *d, const struct piece *p, uint64_t to, struct runs *runs)
 {
 	const struct channel *ch = &d->channel[p->channel];
-	bank_set banks = dram_banks_of(d, p);
 	while (runs->to < to) {
+		uint64_t same_banks;
+		bank_set banks = banks_open(d, p, runs->to, &same_banks);
 		struct state refresh = refreshing(d, ch, banks, runs->to);
 		struct state full = outside(p, runs->to), bus = carrying(ch, runs->to);
 		enum dram_wait wait = DRAM_WAIT_LATENCY;
@@ -109,14 +128,14 @@ static void explain_piece(const struct dram *d, const struct piece *p, uint64_t 
 			wait = DRAM_WAIT_BANDWIDTH;
 			until = min64(refresh.until, full.on ? full.until : bus.until);
 		}
-		add(runs, wait, min64(to, until));
+		add(runs, wait, min64(to, min64(until, same_banks)));
 	}
 }
 
 static const struct request *find_request(const struct dram *d, uint8_t port, uint32_t tag)
 {
 	uint32_t id = d->bucket[port][tag % TAG_BUCKETS];
-	while (id != NO_REQUEST && d->next_request - id - 1 <= d->request_mask) {
+	while (id != NO_REQUEST && id - d->kept_request < d->next_request - d->kept_request) {
 		const struct request *q = request_of(d, id);
 		if (q->port == port && q->tag == tag)
 			return q;
@@ -127,7 +146,7 @@ static const struct request *find_request(const struct dram *d, uint8_t port, ui
 
 static bool has_piece(const struct dram *d, uint32_t id)
 {
-	return d->next_piece - id - 1 <= d->piece_mask;
+	return id - d->kept_piece < d->next_piece - d->kept_piece;
 }
 
 void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
@@ -140,9 +159,7 @@ void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uin
 		if (!has_piece(d, id))
 			continue;
 		const struct piece *p = piece_of(d, id);
-		uint64_t end = min64(to, p->done);
-		if (runs.to < p->visible && runs.to < end)
-			add(&runs, DRAM_WAIT_LATENCY, min64(end, p->visible));
+		uint64_t end = i + 1 < q->pieces ? min64(to, p->done) : to;
 		if (runs.to < end)
 			explain_piece(d, p, end, &runs);
 	}

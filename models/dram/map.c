@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address mapping: from a byte address to channel, bank, row and column burst. Pure; knows no time.
  *
- *   channel    bits from channel_interleave upward; the rest closes up
- *   RoBaBgCo   row | rank | bank | group | column | burst
- *   RoBaCoBg   row | rank | bank | column | group | burst     consecutive bursts rotate over the bank groups
- *   RoBaCo     row | rank | bank | column | burst
- *   bank_hash  (bank | group) ^= low bits of the row, so that rows a power of two apart meet different banks */
+ *   channel       bits from channel_interleave upward; the rest closes up
+ *   channel_hash  channel ^= low bits of (rest / channel_interleave) mod x^6 + x + 1 over GF(2)
+ *   RoBaBgCo      row | rank | bank | group | column | burst
+ *   RoBaCoBg      row | rank | bank | column | group | burst     consecutive bursts rotate over the bank groups
+ *   RoBaCo        row | rank | bank | column | burst
+ *   bank_hash     (bank | group) ^= low bits of the row, so that rows a power of two apart meet different banks
+ *
+ * Both hashes depend only on what they leave alone, so each is its own inverse and no two addresses meet.
+ * The channel's is pseudo-random interleaving (Rau, ISCA 1991): multiplying by x permutes the 63 remainders, so that of
+ * 64 blocks at any power-of-two distance every channel holds its share. A plain fold of the bits does as well there,
+ * but keeps most multiples of 3 x 2^n, the row of many a model, in one channel. Controllers take such sums of address
+ * bits (Pessl et al., DRAMA, USENIX Security 2016). */
 #include "models/dram/core.h"
 
 static uint32_t field(uint64_t bits, struct field f)
@@ -34,6 +41,16 @@ static uint32_t bursts_together(const struct plan *p, uint64_t addr, uint64_t bi
 	return (uint32_t)min64(bursts, most);
 }
 
+/* A bit of a remainder is the parity of some of the bits: an exclusive-or tree. */
+static uint32_t channel_hash(const struct plan *p, uint64_t block)
+{
+	uint32_t hash = 0;
+	block = p->blocks_mask ? block & p->blocks_mask : block % p->blocks;
+	for (uint32_t i = 0; i < p->channel_bits; i++)
+		hash |= (uint32_t)__builtin_parityll(block & p->hash_bits[i]) << i;
+	return hash;
+}
+
 void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
 {
 	const struct plan *p = &d->plan;
@@ -41,8 +58,10 @@ void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
 	piece->channel = 0;
 	if (p->channel_bits) {
 		uint64_t below = addr & ((1u << p->interleave_shift) - 1), above = addr >> p->interleave_shift;
-		piece->channel = (uint8_t)(above & (d->config.channels - 1));
-		bits = (above >> p->channel_bits << p->interleave_shift | below) >> p->burst_shift;
+		uint64_t block = above >> p->channel_bits;
+		uint32_t hash = d->config.channel_hash ? channel_hash(p, block) : 0;
+		piece->channel = (uint8_t)((above ^ hash) & (d->config.channels - 1));
+		bits = (block << p->interleave_shift | below) >> p->burst_shift;
 	}
 	uint32_t bursts = bursts_together(p, addr, bits, nbytes);
 	uint32_t group = field(bits, p->group), bank = field(bits, p->bank), row = row_of(d, bits);

@@ -35,6 +35,11 @@ uint64_t dram_capacity(const struct dram_config *c)
 	return (uint64_t)c->channels * c->ranks * c->bank_groups * c->banks * c->rows * c->row_bytes;
 }
 
+uint32_t dram_refresh_of(const struct dram_config *c)
+{
+	return c->refresh == DRAM_REFRESH_PERBANK && c->tREFIpb == 0 ? DRAM_REFRESH_ALLBANK : c->refresh;
+}
+
 static bool power_of_two(uint64_t n)
 {
 	return n != 0 && (n & (n - 1)) == 0;
@@ -85,7 +90,8 @@ struct complaint {
 static const char *broken_relation(const struct dram_config *c, const char **key)
 {
 	uint32_t granule = dram_burst_bytes(c);
-	bool allbank = c->refresh == DRAM_REFRESH_ALLBANK, perbank = c->refresh == DRAM_REFRESH_PERBANK;
+	uint32_t refresh = dram_refresh_of(c);
+	bool allbank = refresh == DRAM_REFRESH_ALLBANK, perbank = refresh == DRAM_REFRESH_PERBANK;
 	const struct complaint list[] = {
 		{ !power_of_two(c->channels), "channels", "must be a power of two" },
 		{ !power_of_two(c->ranks), "ranks", "must be a power of two" },
@@ -99,6 +105,8 @@ static const char *broken_relation(const struct dram_config *c, const char **key
 		  "must be a power of two that holds whole bursts" },
 		{ !power_of_two(c->channel_interleave) || c->channel_interleave < granule, "channel_interleave",
 		  "must be a power of two that holds whole bursts" },
+		{ c->channels > 1 && dram_capacity(c) / c->channels % c->channel_interleave != 0, "channel_interleave",
+		  "must divide what a channel holds" },
 		{ c->mapping == DRAM_RoBaCo && c->bank_groups > 1, "mapping",
 		  "RoBaCo is for parts without bank groups" },
 		{ c->drain_low >= c->drain_high, "drain_low", "must lie below drain_high" },
@@ -107,8 +115,7 @@ static const char *broken_relation(const struct dram_config *c, const char **key
 		{ c->tRRD_L < c->tRRD_S, "tRRD_L", "must not be shorter than tRRD_S" },
 		{ allbank && (c->tRFCab == 0 || c->tREFI == 0), c->tREFI ? "tRFCab" : "tREFI",
 		  "refresh=allbank needs it" },
-		{ perbank && (c->tRFCpb == 0 || c->tREFIpb == 0), c->tREFIpb ? "tRFCpb" : "tREFIpb",
-		  "refresh=perbank needs it" },
+		{ perbank && c->tRFCpb == 0, "tRFCpb", "refresh=perbank needs it" },
 		{ allbank && c->tREFI <= c->tRFCab + c->tRC, "tREFI", "leaves no time between refreshes" },
 		{ perbank && c->tREFIpb <= c->tREFpbREFpb, "tREFIpb", "leaves no time between refreshes" },
 		{ perbank && (!power_of_two(c->refresh_banks) || c->refresh_banks > c->bank_groups * c->banks),
@@ -264,6 +271,19 @@ static void plan_address(struct plan *p, const struct dram_config *c)
 	p->bank_bits = log2_of(c->banks);
 }
 
+/* Bit j of hash_bits[i]: does x^j mod x^6 + x + 1 have the term x^i? */
+static void plan_channel_hash(struct plan *p, const struct dram_config *c)
+{
+	uint32_t power = 1;
+	for (uint32_t j = 0; j < 64; j++) {
+		for (uint32_t i = 0; i < HASH_BITS; i++)
+			p->hash_bits[i] |= (uint64_t)(power >> i & 1) << j;
+		power = power << 1 ^ (power >> (HASH_BITS - 1) ? 1u << HASH_BITS | 3 : 0);
+	}
+	p->blocks = c->channels > 1 ? dram_capacity(c) / c->channels / c->channel_interleave : 1;
+	p->blocks_mask = power_of_two(p->blocks) ? p->blocks - 1 : 0;
+}
+
 void dram_plan(struct plan *p, const struct dram_config *c)
 {
 	memset(p, 0, sizeof *p);
@@ -278,6 +298,7 @@ void dram_plan(struct plan *p, const struct dram_config *c)
 	}
 	plan_commands(p, c);
 	plan_address(p, c);
+	plan_channel_hash(p, c);
 	plan_rules(p, c);
 	/* Data follow the last clock of the column command. */
 	p->data_gap[0] = c->column_clk - 1 + c->CL + c->tDQSCK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The read and the write queue of a channel and the doors before them: who is in, which bank has a row hit, which needs
  * ACT or PRE, who may come in. Issues no command. */
+#include <string.h>
+
 #include "models/dram/core.h"
 
 static const uint32_t first_op[2][KINDS] = { { DRAM_RD, DRAM_ACT, DRAM_PRE }, { DRAM_WR, DRAM_ACT, DRAM_PRE } };
@@ -56,13 +58,13 @@ static void find_hit(const struct channel *ch, struct queue *q, uint32_t bank, u
 		q->hit_age[bank] = ch->entry[at].age;
 }
 
-/* The row closes in spite of waiting hits once hit_cap bursts have gone before an older request, or an overdue write.
+/* The row closes in spite of waiting hits once hit_cap bursts have gone before an older one, or for an overdue write.
  */
 static bool must_yield(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t bank)
 {
 	if (q->first_hit[bank] == q->head[bank])
 		return false;
-	return (d->config.hit_cap && ch->bank[bank].hits >= d->config.hit_cap) ||
+	return (d->config.hit_cap && ch->bank[bank].passed >= d->config.hit_cap) ||
 	       (q == &ch->queue[1] && ch->forced == bank);
 }
 
@@ -89,7 +91,7 @@ static void sort_bank(const struct dram *d, const struct channel *ch, struct que
 void dram_row_opened(const struct dram *d, struct channel *ch, uint32_t bank, uint32_t row)
 {
 	ch->bank[bank].row = row;
-	ch->bank[bank].hits = 0;
+	ch->bank[bank].passed = 0;
 	ch->fresh |= bit(bank);
 	for (uint32_t w = 0; w < 2; w++) {
 		struct queue *q = &ch->queue[w];
@@ -177,21 +179,36 @@ static void remove_entry(struct channel *ch, struct queue *q, uint16_t at)
 	ch->free_entry = at;
 }
 
+/* Its age grows by the bursts of the other lanes in between. It stays older than what is behind it in its bank. */
+static void next_burst(const struct dram *d, struct queue *q, struct entry *e, uint16_t at)
+{
+	uint32_t bank = e->bank;
+	e->age += piece_of(d, e->piece)->lanes;
+	if (q->first_hit[bank] == at)
+		q->hit_age[bank] = e->age;
+	if (q->head[bank] == at)
+		q->head_age[bank] = e->age;
+}
+
 void dram_burst_taken(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
 {
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
 	q->used--;
 	q->next[COLUMN].exact = 0;
-	ch->turn_moved = true;
+	/* Reads that go on waiting in their turn change nothing. */
+	ch->turn_moved |= q == &ch->queue[1] || !q->used || ch->leaving || ch->turn == d->config.turn;
 	if (q->size - q->used >= q->wanted)
 		ch->door_moved = true;
+	ch->bank[bank].passed += q->head[bank] != at;
 	e->column++;
 	if (--e->left == 0)
 		remove_entry(ch, q, at);
+	else
+		next_burst(d, q, e, at);
 	if (q->head[bank] == NO_ENTRY)
 		leave(q, COLUMN, bank);
-	else if (q->first_hit[bank] == NO_ENTRY || d->config.hit_cap || ch->forced == bank)
+	else if (q->first_hit[bank] != q->head[bank])
 		sort_bank(d, ch, q, bank);
 }
 
@@ -226,7 +243,7 @@ static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uin
 		uint16_t at = ch->free_entry;
 		struct entry *e = &ch->entry[at];
 		ch->free_entry = e->next;
-		e->age = ch->age++;
+		e->age = ch->age + i;
 		e->row = p->row;
 		e->piece = id;
 		e->column = (uint16_t)lane.column;
@@ -234,8 +251,10 @@ static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uin
 		e->lane = (uint8_t)i;
 		e->left = (uint8_t)(p->lanes == 1 ? p->bursts : (p->bursts - i + plan->group.mask) >> plan->group_bits);
 		p->lane[i] = at;
+		p->lane_gone[i] = UINT32_MAX;
 		append(d, ch, q, at);
 	}
+	ch->age += p->bursts;
 	q->used += p->bursts;
 }
 
@@ -277,14 +296,15 @@ void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
 		show(d, door, p->next);
 	if (!p->write && writes->used && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
+		memset(p->lane_gone, 0, sizeof p->lane_gone);
 		piece_gone(d, p);
 		dram_piece_done(d, p, ch->now + d->config.back_delay);
 		return;
 	}
 	if (p->write && !writes->used)
 		ch->write_due = ch->now + d->config.write_wait;
+	ch->turn_moved |= p->write || !ch->queue[0].used;
 	add_entries(d, ch, p, id);
-	ch->turn_moved = true;
 	if (p->write)
 		dram_piece_done(d, p, ch->now);
 }
@@ -296,10 +316,10 @@ static bool overtakes(const struct dram *d, const struct channel *ch, const stru
 }
 
 /* Finds the next piece to come in; queues note for how much room one waits that does not fit (a write that must not
- * pass a read: the read queue notes that any burst may help). */
-void dram_look_at_doors(const struct dram *d, struct channel *ch)
+ * pass a read: the read queue notes that any burst may help), the channel since when a write does. */
+static void look_at_all(const struct dram *d, struct channel *ch)
 {
-	uint64_t first = NEVER;
+	uint64_t first = NEVER, full = NEVER;
 	uint32_t wanted[2] = { NOBODY, NOBODY };
 	for (uint32_t ports = ch->ports; ports; ports &= ports - 1) {
 		uint32_t port = (uint32_t)__builtin_ctz(ports);
@@ -307,6 +327,7 @@ void dram_look_at_doors(const struct dram *d, struct channel *ch)
 		uint32_t write = door->write;
 		if (ch->queue[write].used + door->bursts > ch->queue[write].size) {
 			wanted[write] = door->bursts < wanted[write] ? door->bursts : wanted[write];
+			full = write ? min64(full, door->visible) : full;
 		} else if (write && ch->queue[0].used && overtakes(d, ch, door)) {
 			wanted[0] = 0;
 		} else if (door->visible < first) {
@@ -317,5 +338,30 @@ void dram_look_at_doors(const struct dram *d, struct channel *ch)
 	ch->entry_clk = first;
 	ch->queue[0].wanted = wanted[0];
 	ch->queue[1].wanted = wanted[1];
+	ch->turn_moved |= full != ch->full_clk;
+	ch->full_clk = full;
+}
+
+/* Only reads of one port wait: the usual case, and the shortest. */
+static void look_at_reads(struct channel *ch)
+{
+	uint32_t port = (uint32_t)__builtin_ctz(ch->ports);
+	const struct door *door = &ch->door[port];
+	struct queue *reads = &ch->queue[0];
+	bool fits = reads->used + door->bursts <= reads->size;
+	ch->entry_clk = fits ? door->visible : NEVER;
+	ch->entry_port = port;
+	reads->wanted = fits ? NOBODY : door->bursts;
+	ch->queue[1].wanted = NOBODY;
+	ch->turn_moved |= ch->full_clk != NEVER;
+	ch->full_clk = NEVER;
+}
+
+void dram_look_at_doors(const struct dram *d, struct channel *ch)
+{
 	ch->door_moved = false;
+	if (ch->ports && !(ch->ports & (ch->ports - 1)) && !ch->door[__builtin_ctz(ch->ports)].write)
+		look_at_reads(ch);
+	else
+		look_at_all(d, ch);
 }

@@ -23,9 +23,10 @@ static void scan(const struct dram *d, const struct channel *ch, uint32_t op, ba
 {
 	uint64_t least = NEVER;
 	uint32_t first = NO_BANK;
-	for (uint32_t r = 0; r < d->config.ranks; r++) {
+	for (uint32_t r = 0; among; r++) {
 		uint64_t rank_clk = rank_floor(ch, op, r, floor);
-		for (bank_set banks = among & d->plan.rank_banks[r]; banks; banks &= banks - 1) {
+		bank_set banks = among & d->plan.rank_banks[r];
+		for (among &= ~banks; banks; banks &= banks - 1) {
 			uint32_t bank = lowest(banks);
 			uint64_t group_clk = ch->group_next[d->plan.group_of[bank]].next[op];
 			uint64_t clk = max64(rank_clk, max64(ch->bank_next[bank].next[op], group_clk));
@@ -54,7 +55,7 @@ static void wait_for_data_clock(const struct dram *d, const struct channel *ch, 
 static bool goes_soonest(const struct dram *d, const struct channel *ch, const struct queue *q, uint16_t at,
 			 uint64_t floor, struct choice *best)
 {
-	if (at == NO_ENTRY || d->config.ranks > 1)
+	if (d->config.ranks > 1)
 		return false;
 	uint32_t op = column_op(q == &ch->queue[1]), bank = ch->entry[at].bank;
 	if (q->first_hit[bank] != at || !(q->set[COLUMN] & ~ch->blocked & bit(bank)))
@@ -68,11 +69,22 @@ static bool goes_soonest(const struct dram *d, const struct channel *ch, const s
 	return true;
 }
 
-/* Of the row hits that can go first: the next burst of the piece under way, then the oldest. */
+/* The entry of the oldest waiting burst: that of the oldest piece which comes first in order of address. */
+static inline uint16_t oldest_burst(const struct dram *d, const struct channel *ch, const struct queue *q)
+{
+	const struct piece *p = piece_of(d, ch->entry[q->oldest].piece);
+	uint16_t oldest = q->oldest;
+	for (uint32_t i = 0; p->lanes > 1 && i < p->lanes; i++)
+		if (p->lane[i] != NO_ENTRY && ch->entry[p->lane[i]].age < ch->entry[oldest].age)
+			oldest = p->lane[i];
+	return oldest;
+}
+
+/* Of the row hits that can go first, the oldest. */
 static void scan_columns(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
 {
 	struct choice *best = &q->next[COLUMN];
-	if (!goes_soonest(d, ch, q, q->run, floor, best) && !goes_soonest(d, ch, q, q->oldest, floor, best))
+	if (!goes_soonest(d, ch, q, oldest_burst(d, ch, q), floor, best))
 		scan(d, ch, column_op(q == &ch->queue[1]), q->set[COLUMN] & ~ch->blocked, q->hit_age, floor, best);
 	wait_for_data_clock(d, ch, q, best);
 }
@@ -189,10 +201,12 @@ static void issue_burst(struct dram *d, struct channel *ch, struct queue *q, uin
 	note_data(ch, data, end);
 	if (bank->outcome != ROW_HIT)
 		count_opening(d, ch, e->bank);
-	bank->hits++;
 	ch->now = clk;
-	if (e->left == 1 && p->lanes > 1)
+	ch->turn++;
+	if (e->left == 1) {
 		p->lane[e->lane] = NO_ENTRY;
+		p->lane_gone[e->lane] = (uint32_t)(clk - p->accepted);
+	}
 	dram_burst_taken(d, ch, q, at);
 	if (--p->left == 0) {
 		piece_gone(d, p);
@@ -201,36 +215,42 @@ static void issue_burst(struct dram *d, struct channel *ch, struct queue *q, uin
 	}
 }
 
-/* The waiting burst of the piece that follows in address order; there is one. */
-static uint16_t next_lane(const struct piece *p, uint32_t lane)
-{
-	do
-		lane = lane + 1 == p->lanes ? 0 : lane + 1;
-	while (p->lane[lane] == NO_ENTRY);
-	return p->lane[lane];
-}
-
-/* The direction that ought to have its turn: reads until writes fill the queue above drain_high, no read waits, or a
- * write is overdue; then writes until they are down to drain_low and reads wait. */
+/* The direction that ought to have its turn. While both wait: reads until writes fill the queue above drain_high or one
+ * finds no room, then writes until they are down to drain_low, but no more than `turn` bursts; after such a cut reads
+ * have as many. An overdue write comes before all that. */
 static bool wants_drain(const struct dram *d, const struct channel *ch)
 {
 	const struct queue *reads = &ch->queue[0], *writes = &ch->queue[1];
+	if (!writes->used || !reads->used || ch->forced != NO_BANK)
+		return writes->used;
 	uint32_t mark = ch->drain ? d->plan.low : d->plan.high;
-	return writes->used && (!reads->used || writes->used > mark || ch->forced != NO_BANK);
+	bool many = writes->used > mark || ch->full_clk <= ch->now, over = ch->turn >= d->config.turn;
+	return many && over != ch->drain;
 }
 
-/* Would the next decision, were it taken anew, be the burst `at` of the piece under way, at clk? (While it reads, no
- * write comes in and a read waits: only a drain can end its turn here.) */
+/* May an ACT or PRE leave the bus before a column command of clk? Their bounds know of banks that the run has done
+ * with. */
+static bool row_goes_first(const struct dram *d, struct channel *ch, uint64_t clk)
+{
+	const uint8_t *length = d->plan.command_clk;
+	const struct queue *rows = preparing(ch);
+	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now), leaves = clk + length[DRAM_RD];
+	return (ch->act1_bank == NO_BANK && max64(rows->next[ACTIVATE].clk, floor) + length[DRAM_ACT] < leaves) ||
+	       max64(rows->next[PRECHARGE].clk, floor) + length[DRAM_PRE] < leaves;
+}
+
+/* Would the next decision, were it taken anew, be the oldest burst, in entry `at`, at clk? */
 static bool goes_on(const struct dram *d, struct channel *ch, const struct queue *q, uint16_t at, uint64_t clk,
 		    uint64_t rest)
 {
-	if (clk >= rest || clk >= d->limit || ch->leaving || ch->now >= ch->write_due ||
-	    (ch->drain && !wants_drain(d, ch)))
+	uint32_t bank = ch->entry[at].bank;
+	if (q->first_hit[bank] != at || !(q->set[COLUMN] & ~ch->blocked & bit(bank)) || clk >= rest || clk >= d->limit)
 		return false;
-	const struct entry *e = &ch->entry[at];
-	return q->first_hit[e->bank] == at && q->set[COLUMN] & ~ch->blocked & bit(e->bank) &&
-	       max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), e->bank)) <= clk &&
-	       next_entry(d, ch) > clk;
+	if (ch->leaving || ch->now >= ch->write_due || ch->forced != NO_BANK || wants_drain(d, ch) != ch->drain ||
+	    (ch->full_clk > ch->now && ch->full_clk <= clk))
+		return false;
+	return max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk &&
+	       !row_goes_first(d, ch, clk) && next_entry(d, ch) > clk;
 }
 
 /* The oldest write has waited too long: its bank is served in order until it has gone; then the next. */
@@ -245,28 +265,44 @@ static void watch_writes(const struct dram *d, struct channel *ch)
 		dram_force(d, ch, forced);
 }
 
-/* A piece's bursts follow each other without another look around while the outcome is clear; a burst that would leave
- * the bus idle ends the run, so that another bank group may fill the gap. `rest` is when anything else may want a
- * decision. */
+static void tell_transfer(const struct dram *d, const struct channel *ch, uint64_t from, bool write)
+{
+	uint32_t bursts = (uint32_t)(ch->data_end - from) / d->plan.burst_clk;
+	d->hooks.transfer(d->hooks.ctx, ch->index, from, ch->data_end, bursts * d->plan.burst_bytes, write);
+}
+
+/* The oldest burst after what comes in now. */
+static uint16_t next_burst(struct dram *d, struct channel *ch, const struct queue *q)
+{
+	while (next_entry(d, ch) == ch->now && ch->now < d->limit)
+		dram_enter(d, ch, ch->entry_port);
+	return q->used ? oldest_burst(d, ch, q) : NO_ENTRY;
+}
+
+/* Bursts follow each other without another look around while the outcome is clear; a burst that would leave the bus
+ * idle ends the run, so that another bank group may fill the gap. `rest` is when anything else may want a decision. */
 static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t rest)
 {
 	bool write = ch->drain;
 	struct queue *q = &ch->queue[write];
 	uint16_t at = q->first_hit[bank];
-	struct piece *p = piece_of(d, ch->entry[at].piece);
 	uint64_t from = clk + d->plan.data_gap[write];
+	uint32_t request = NO_REQUEST;
 	d->stats.turnarounds += ch->last_write != write;
 	ch->last_write = write;
 	do {
-		uint32_t lane = ch->entry[at].lane;
+		struct piece *p = piece_of(d, ch->entry[at].piece);
+		if (d->hooks.transfer && request != NO_REQUEST && request != p->request) {
+			tell_transfer(d, ch, from, write);
+			from = ch->data_end;
+		}
+		request = p->request;
 		issue_burst(d, ch, q, at, p, clk);
-		at = p->left ? next_lane(p, lane) : NO_ENTRY;
+		at = next_burst(d, ch, q);
 		clk += d->plan.burst_clk;
 	} while (at != NO_ENTRY && goes_on(d, ch, q, at, clk, rest));
-	q->run = at;
 	if (d->hooks.transfer)
-		d->hooks.transfer(d->hooks.ctx, ch->index, from, ch->data_end,
-				  (uint32_t)(ch->data_end - from) / d->plan.burst_clk * d->plan.burst_bytes, write);
+		tell_transfer(d, ch, from, write);
 	if (write && (q->used == 0 || ch->forced != NO_BANK))
 		watch_writes(d, ch);
 	if (ch->leaving)
@@ -356,8 +392,12 @@ static void choose_direction(const struct dram *d, struct channel *ch)
 	if (leaving != ch->leaving || (over && !leaving))
 		dram_forget_choices(ch);
 	ch->leaving = leaving;
-	if (!leaving)
+	if (over && !leaving) {
+		/* Reads that did not have to end the drain have no claim to their turn. */
+		bool cut = !drain && ch->queue[1].used && ch->turn >= d->config.turn;
+		ch->turn = drain || cut ? 0 : d->config.turn;
 		ch->drain = drain;
+	}
 }
 
 /* Nothing waits: the next request's arrival is due, and of the refreshes until then those that can matter to it. */
@@ -374,8 +414,12 @@ void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
 {
 	for (;;) {
 		uint64_t entry = next_entry(d, ch);
-		/* What arrives in time is looked at before a command is decided. */
-		if (entry == ch->now && entry < min64(stop, d->limit)) {
+		/* What arrives by now is looked at before anything is decided, and not all of it may be known. */
+		if (ch->now >= min64(stop, d->limit)) {
+			ch->due = ch->now;
+			return;
+		}
+		if (entry == ch->now) {
 			dram_enter(d, ch, ch->entry_port);
 			continue;
 		}
@@ -386,18 +430,20 @@ void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
 		choose_direction(d, ch);
 		struct verdict next;
 		first_command(d, ch, &next);
+		uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
 		struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
 		if (refresh.clk <= next.clk)
 			refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
-		ch->due = min64(entry, min64(refresh.clk, next.clk));
+		ch->due = min64(news, min64(refresh.clk, next.clk));
 		if (ch->due >= min64(stop, d->limit))
 			return;
-		if (entry == ch->due)
-			ch->now = entry;
-		else if (refresh.clk == ch->due)
+		if (news == ch->due) {
+			ch->now = news;
+			ch->turn_moved = true;
+		} else if (refresh.clk == ch->due) {
 			dram_refresh_take(d, ch, &refresh);
-		else {
-			next.rest = min64(min64(next.rest, refresh.clk), min64(entry, stop));
+		} else {
+			next.rest = min64(min64(next.rest, refresh.clk), min64(news, stop));
 			issue(d, ch, &next);
 		}
 	}

@@ -1,146 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command that the DRAM core issues, judged by the naive checker, over all parts and random traffic; and single
- * intervals, each exactly as long as JEDEC asks: refused at c - 1, ready at c. */
-#include "tests/support/dram_checker.h"
+ * intervals, each exactly as long as JEDEC asks: refused at c - 1, ready at c. More traffic is in dram_rules_slow_test.
+ */
 #include "tests/support/dram_part.h"
 #include "tests/support/dram_streams.h"
+#include "tests/support/dram_traffic.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUESTS = 1000, CHANNELS = 4, SHOWN = 64 };
-
-struct traffic {
-	struct dram_config config;
-	struct checker checker[CHANNELS];
-	uint64_t done, pushed, latest_accept;
-	uint64_t arrival[REQUESTS];
-	uint8_t completed[REQUESTS], write[REQUESTS];
-};
-
-static void on_command(void *ctx, const struct dram_command *c)
-{
-	struct traffic *t = ctx;
-	checker_command(&t->checker[c->channel], c);
-}
-
-static void on_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
-{
-	struct traffic *t = ctx;
-	(void)port;
-	ck_assert_uint_lt(tag, REQUESTS);
-	ck_assert_uint_ge(clk, t->arrival[tag]);
-	t->completed[tag]++;
-	t->done++;
-}
-
-/* Random sizes, three ports, half in a small hot region so that rows conflict, bursts of arrivals and pauses. */
-static struct dram_request random_request(uint64_t *rng, uint32_t tag)
-{
-	uint64_t x = stream_random(rng), y = stream_random(rng);
-	uint64_t span = x & 1 ? 1u << 20 : 1u << 28;
-	return (struct dram_request){ .addr = y * 8 % span,
-				      .nbytes = 1 + (uint32_t)(x >> 1 & (x & 512 ? 511 : 63)),
-				      .tag = tag,
-				      .write = x >> 10 & 1,
-				      .port = (uint8_t)((x >> 11) % 3) };
-}
-
-static void run_traffic(struct traffic *t, uint64_t seed)
-{
-	struct dram_hooks hooks = { .ctx = t, .done = on_done, .command = on_command };
-	uint64_t rng = seed, clk = 0;
-	memset(t->completed, 0, sizeof t->completed);
-	t->done = 0;
-	for (int i = 0; i < CHANNELS; i++)
-		checker_init(&t->checker[i], &t->config);
-	struct dram *d = dram_new(&t->config, &hooks);
-	ck_assert_ptr_nonnull(d);
-	for (uint32_t tag = 0; tag < REQUESTS; tag++) {
-		struct dram_request r = random_request(&rng, tag);
-		uint64_t pause = stream_random(&rng);
-		clk += pause % 64 == 0 ? pause % 20000 : pause % 512 < 300 ? 0 : pause % 40;
-		while (dram_run(d, clk) < clk)
-			;
-		t->arrival[tag] = clk;
-		dram_push(d, clk, &r);
-	}
-	dram_drain(d);
-	dram_free(d);
-}
-
-static void check_traffic(struct traffic *t, const char *part, uint64_t seed)
-{
-	run_traffic(t, seed);
-	for (uint32_t i = 0; i < t->config.channels; i++)
-		ck_assert_msg(!t->checker[i].problem[0], "%s, refresh %u, mapping %u: %s", part, t->config.refresh,
-			      t->config.mapping, t->checker[i].problem);
-	for (uint32_t i = 0; i < REQUESTS; i++)
-		ck_assert_msg(t->completed[i] == 1, "%s: request %u completed %u times", part, i, t->completed[i]);
-}
-
-static struct traffic *new_traffic(const char *part)
-{
-	struct traffic *t = calloc(1, sizeof *t);
-	ck_assert_ptr_nonnull(t);
-	t->config = dram_part(part);
-	return t;
-}
+enum { REQUESTS = 250, SHOWN = 64 };
 
 START_TEST(no_part_breaks_a_rule_under_random_traffic_and_every_request_completes_once)
 {
-	struct traffic *t = new_traffic(dram_part_names[_i]);
-	bool groups = t->config.bank_groups > 1;
-	for (uint32_t refresh = 0; refresh < 3; refresh++)
-		for (uint32_t mapping = groups ? 0 : 2; mapping < (groups ? 2u : 3u); mapping++) {
-			if (refresh == DRAM_REFRESH_PERBANK && t->config.tREFIpb == 0)
-				continue;
-			t->config.refresh = refresh;
-			t->config.mapping = mapping;
-			check_traffic(t, dram_part_names[_i], 12345 + refresh);
-		}
-	free(t);
+	traffic_check_part(dram_part_names[_i], 12345, REQUESTS);
 }
 END_TEST
 
-START_TEST(ranks_channels_hashing_and_row_hit_caps_break_no_rule)
+START_TEST(ranks_channels_hashes_turns_and_row_hit_caps_break_no_rule)
 {
-	struct traffic *t = new_traffic(dram_part_names[_i]);
-	t->config.channels = 4;
-	t->config.bank_hash = true;
-	check_traffic(t, dram_part_names[_i], 1);
-	t->config.channels = 1;
-	t->config.ranks = 2;
-	check_traffic(t, dram_part_names[_i], 2);
-	t->config.hit_cap = 4;
-	t->config.write_wait = 200;
-	t->config.front_delay = 7;
-	t->config.back_delay = 5;
-	t->config.read_queue = 5;
-	t->config.write_queue = 3;
-	check_traffic(t, dram_part_names[_i], 3);
-	free(t);
+	traffic_check_options(dram_part_names[_i], 1, REQUESTS);
 }
 END_TEST
+
+static void on_command(void *ctx, const struct dram_command *c)
+{
+	checker_command(ctx, c);
+}
 
 /* A refresh waits at most for what is under way on its banks: the longest is a write, WR to PRE, then tRP; a CAS, PRE
  * or another rank's commands may hold the bus for a few clocks more. */
 START_TEST(refreshes_come_at_their_rate)
 {
-	struct traffic *t = new_traffic(dram_part_names[_i]);
-	const struct dram_config *c = &t->config;
+	struct dram_config config = dram_part(dram_part_names[_i]), *c = &config;
+	struct checker *checker = calloc(1, sizeof *checker);
 	struct stream s;
 	ck_assert(stream_open(&s, "x_rand64_mix"));
-	s.requests = 20000;
-	checker_init(&t->checker[0], c);
-	struct pump_result r = stream_pump(c, &s, on_command, t);
+	s.requests = 4000;
+	checker_init(checker, c);
+	struct pump_result r = stream_pump(c, &s, on_command, checker);
 	uint64_t bound = c->tRAS + c->CWL + c->tDQSS + dram_burst_clk(c) + c->tWR + c->tRPab + c->tRP + 64;
-	ck_assert_str_eq(t->checker[0].problem, "");
-	ck_assert_uint_le(t->checker[0].latest_refresh_delay, bound);
-	ck_assert_uint_eq(t->checker[0].refreshes[0], r.stats.refreshes);
+	ck_assert_str_eq(checker->problem, "");
+	ck_assert_uint_le(checker->latest_refresh_delay, bound);
+	ck_assert_uint_eq(checker->refreshes[0], r.stats.refreshes);
 	ck_assert_uint_ge(r.stats.refreshes, r.clocks / c->tREFI - 1);
-	free(t);
+	free(checker);
 }
 END_TEST
 
@@ -366,7 +271,7 @@ static Suite *dram_rules_suite(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, no_part_breaks_a_rule_under_random_traffic_and_every_request_completes_once, 0,
 			    count_parts());
-	tcase_add_loop_test(t, ranks_channels_hashing_and_row_hit_caps_break_no_rule, 0, count_parts());
+	tcase_add_loop_test(t, ranks_channels_hashes_turns_and_row_hit_caps_break_no_rule, 0, count_parts());
 	tcase_add_loop_test(t, refreshes_come_at_their_rate, 0, count_parts());
 	tcase_add_loop_test(t, an_interval_is_exactly_as_long_as_its_rule, 0,
 			    (int)(sizeof interval_cases / sizeof *interval_cases));

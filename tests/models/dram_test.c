@@ -107,12 +107,32 @@ START_TEST(a_wrong_configuration_names_its_key)
 	REFUSED(tRCD, 0, "tRCD")
 	REFUSED(tRC, 10, "tRC")
 	REFUSED(tREFI, 0, "tREFI")
-	REFUSED(refresh, DRAM_REFRESH_PERBANK, "tREFIpb")
+	REFUSED(channel_interleave, 96, "channel_interleave")
 	REFUSED(row_bytes, 100, "row_bytes")
 	REFUSED(mapping, DRAM_RoBaCo, "mapping")
 	REFUSED(drain_low, 90, "drain_low")
 	REFUSED(bus_bits, 24, "bus_bits")
 #undef REFUSED
+}
+END_TEST
+
+/* DDR4 has no per-bank refresh: a machine that asks for it can still be tried with such a part. */
+START_TEST(a_part_without_per_bank_refresh_refreshes_all_banks)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct stream s;
+	ck_assert(stream_open(&s, "a_seq_rd"));
+	struct pump_result all = stream_pump(&c, &s, NULL, NULL);
+	c.refresh = DRAM_REFRESH_PERBANK;
+	ck_assert_ptr_null(dram_config_check(&c, NULL));
+	ck_assert(stream_open(&s, "a_seq_rd"));
+	struct pump_result per_bank = stream_pump(&c, &s, NULL, NULL);
+	ck_assert_uint_eq(per_bank.stats.refreshes, all.stats.refreshes);
+	ck_assert_uint_eq(per_bank.clocks, all.clocks);
+	c = dram_part("LPDDR5-6400");
+	c.refresh = DRAM_REFRESH_PERBANK;
+	c.tRFCpb = 0;
+	ck_assert_ptr_nonnull(dram_config_check(&c, NULL));
 }
 END_TEST
 
@@ -293,6 +313,63 @@ START_TEST(decisions_do_not_depend_on_how_the_horizon_advances)
 }
 END_TEST
 
+/* The same for random parts, queues, policies and streams of three ports, one of which only writes; horizons also lie
+ * between arrivals. */
+enum { STEPS = 200 };
+
+static void random_machine(struct dram_config *c, uint64_t *rng)
+{
+	*c = dram_part(dram_part_names[stream_random(rng) % 7]);
+	c->channels = 1u << stream_random(rng) % 3;
+	c->ranks = 1u << stream_random(rng) % 2;
+	c->front_delay = stream_random(rng) % 2 * 5;
+	c->refresh = (uint32_t)(stream_random(rng) % 3);
+	c->turn = 1u << stream_random(rng) % 8;
+	c->hit_cap = (uint32_t)(stream_random(rng) % 9);
+	c->read_queue = c->write_queue = stream_random(rng) % 2 ? 8 : 32;
+	c->write_wait = stream_random(rng) % 2 ? 4096 : 100;
+}
+
+static struct dram_request random_step(uint64_t *rng, uint32_t tag, bool streams, uint64_t *next)
+{
+	uint64_t x = stream_random(rng), y = stream_random(rng);
+	uint8_t port = (uint8_t)(x % 3);
+	next[port] += 256;
+	return (struct dram_request){ .addr = streams ? next[port] : y * 4 % (1 << 22),
+				      .nbytes = streams ? 256 : 1 + (x >> 3) % 400,
+				      .tag = tag,
+				      .write = port == 1 || (port == 2 && (x >> 20 & 1)),
+				      .port = port };
+}
+
+START_TEST(decisions_do_not_depend_on_horizons_between_arrivals)
+{
+	struct dram_config c;
+	uint64_t rng = (uint64_t)_i * 7919 + 1, next[3] = { 0, 1 << 18, 1 << 22 }, clk = 0, horizon = 0;
+	random_machine(&c, &rng);
+	bool streams = stream_random(&rng) % 2;
+	struct owner *ahead = own(&c, UINT64_MAX), *stepwise = own(&c, 0);
+	for (uint32_t tag = 0; tag < STEPS; tag++) {
+		struct dram_request r = random_step(&rng, tag, streams, next);
+		uint64_t pause = stream_random(&rng);
+		clk += pause % 100 < 5 ? pause % 3000 : pause % 97 < 60 ? 0 : pause % 20;
+		while (horizon < clk) {
+			horizon += 1 + stream_random(&rng) % 50;
+			horizon = horizon < clk ? horizon : clk;
+			while (dram_run(stepwise->dram, horizon) < horizon)
+				;
+		}
+		dram_push(stepwise->dram, clk, &r);
+		dram_push(ahead->dram, clk, &r);
+	}
+	ck_assert_uint_eq(dram_drain(ahead->dram), dram_drain(stepwise->dram));
+	for (uint32_t tag = 0; tag < STEPS; tag++)
+		ck_assert_uint_eq(ahead->done[tag], stepwise->done[tag]);
+	disown(ahead);
+	disown(stepwise);
+}
+END_TEST
+
 /* dram_run() stops at the first completion whose reaction could still matter. */
 START_TEST(a_run_does_not_decide_past_a_completion_that_may_cause_a_request)
 {
@@ -415,6 +492,107 @@ START_TEST(every_clk_of_a_request_is_explained_by_what_the_device_does)
 }
 END_TEST
 
+/* Refresh of a bank whose bursts have all been read delays nobody. 256 B are one piece in four banks; what is expected
+ * is put together from the commands: a bank refreshes from the due of its REFpb, the k-th at k x tREFIpb, until tRFCpb
+ * after it, and its bursts wait until its last RD. */
+struct banks {
+	uint8_t refresh[CLKS][64];
+	uint64_t gone[TAGS][64]; /* last RD of a request in each bank, 0: none */
+	uint64_t from[TAGS], to[TAGS];
+	uint32_t tag; /* under way */
+	uint64_t refreshes, last_refresh;
+	struct dram_config config;
+};
+
+static void on_bank_command(void *ctx, const struct dram_command *c)
+{
+	struct banks *b = ctx;
+	const struct dram_config *config = &b->config;
+	if (c->op == DRAM_RD)
+		b->gone[b->tag][c->bank] = c->clk;
+	if (c->op != DRAM_REFPB)
+		return;
+	b->refreshes += c->clk != b->last_refresh; /* a pair is one */
+	b->last_refresh = c->clk;
+	for (uint64_t clk = b->refreshes * config->tREFIpb; clk < c->clk + config->tRFCpb && clk < CLKS; clk++)
+		b->refresh[clk][c->bank] = 1;
+}
+
+static void on_bank_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
+{
+	struct banks *b = ctx;
+	(void)port;
+	b->to[tag] = clk;
+}
+
+static bool waits_for_refresh(const struct banks *b, uint32_t tag, uint64_t clk)
+{
+	for (uint32_t bank = 0; bank < 64; bank++)
+		if (b->gone[tag][bank] > clk && b->refresh[clk][bank])
+			return true;
+	return false;
+}
+
+START_TEST(only_banks_of_bursts_still_to_be_read_make_a_request_wait_for_refresh)
+{
+	struct dram_config c = dram_part(_i ? "HBM2-2000" : "LPDDR5-6400");
+	c.refresh = DRAM_REFRESH_PERBANK;
+	struct banks *b = calloc(1, sizeof *b);
+	struct account *a = calloc(1, sizeof *a);
+	uint64_t rng = 3, waited = 0;
+	struct dram_hooks hooks = { .ctx = b, .done = on_bank_done, .command = on_bank_command };
+	struct dram *d = dram_new(&c, &hooks);
+	b->config = c;
+	for (uint64_t clk = 10; clk < CLKS - 4000; clk = b->to[b->tag++] + stream_random(&rng) % 100) {
+		b->from[b->tag] = clk;
+		dram_push(d, clk,
+			  &(struct dram_request){
+			      .addr = stream_random(&rng) % (1 << 22) / 256 * 256, .nbytes = 256, .tag = b->tag });
+		while (dram_run(d, UINT64_MAX) != UINT64_MAX)
+			;
+		a->at = clk;
+		a->any = false;
+		dram_explain(d, 0, b->tag, clk, b->to[b->tag], on_wait, a);
+	}
+	/* Now every refresh that was due is known. */
+	for (uint32_t tag = 0; tag < b->tag; tag++)
+		for (uint64_t clk = b->from[tag]; clk < b->to[tag]; clk++) {
+			bool expected = waits_for_refresh(b, tag, clk);
+			ck_assert_msg((a->wait[clk] == DRAM_WAIT_REFRESH) == expected, "clk %llu: %d",
+				      (unsigned long long)clk, a->wait[clk]);
+			waited += expected;
+		}
+	ck_assert_uint_gt(waited, 0);
+	dram_free(d);
+	free(a);
+	free(b);
+}
+END_TEST
+
+/* A request that has yet to arrive, or is on its way back, meets the bus of its channel: time in which others use it is
+ * bandwidth. 64 lines keep it busy for 64 x 4 clk. */
+START_TEST(the_bus_of_the_channel_counts_before_arrival_and_after_the_end)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	c.refresh = DRAM_REFRESH_NONE;
+	struct owner *o = own(&c, UINT64_MAX);
+	struct account *a = calloc(1, sizeof *a);
+	for (uint32_t i = 0; i < 64; i++)
+		push(o, 0, (uint64_t)i * 64, 64, false, i);
+	push(o, 200, 64 * 64, 64, false, 100);
+	dram_run(o->dram, UINT64_MAX);
+	uint64_t end = o->done[100] + 30;
+	dram_explain(o->dram, 0, 100, 0, end, on_wait, a);
+	ck_assert_uint_eq(a->at, end);
+	for (uint64_t clk = 0; clk < end; clk++)
+		if (clk < 200 || clk >= o->done[100])
+			ck_assert_int_eq(a->wait[clk], o->busy[clk] ? DRAM_WAIT_BANDWIDTH : DRAM_WAIT_LATENCY);
+	ck_assert_int_eq(a->wait[16 + 16], DRAM_WAIT_BANDWIDTH); /* tRCD + CL: the first data of the others */
+	free(a);
+	disown(o);
+}
+END_TEST
+
 /* 100 row conflicts of one bank: those outside the queue of 4 wait for room. */
 START_TEST(a_request_before_a_full_queue_waits_for_bandwidth)
 {
@@ -440,6 +618,31 @@ START_TEST(a_request_before_a_full_queue_waits_for_bandwidth)
 END_TEST
 
 /* ---- figures ---- */
+
+static void count_span(void *ctx, enum dram_wait wait, uint64_t from, uint64_t to)
+{
+	(void)wait;
+	*(uint64_t *)ctx += to - from;
+}
+
+/* 300 requests are over when 1,100 at once make the ring of 1,024 grow: it keeps the last 1,024, and no chain of tags may
+ * lead to those before. The tag asked for was never pushed, but shares its bucket with request 5. */
+START_TEST(what_a_grown_ring_has_forgotten_is_not_looked_for)
+{
+	struct dram_config c = dram_part("DDR4-2400");
+	struct owner *o = own(&c, UINT64_MAX);
+	for (uint32_t i = 0; i < 300; i++)
+		dram_push(o->dram, 0, &(struct dram_request){ .addr = i * 64, .nbytes = 64, .tag = i });
+	dram_run(o->dram, UINT64_MAX);
+	ck_assert_uint_eq(o->calls, 300);
+	for (uint32_t i = 0; i < 1100; i++)
+		dram_push(o->dram, 100000, &(struct dram_request){ .addr = i * 64, .nbytes = 64, .tag = 7 });
+	uint64_t told = 0;
+	dram_explain(o->dram, 0, 5 + (1u << 20), 100000, 100010, count_span, &told);
+	ck_assert_uint_eq(told, 10);
+	disown(o);
+}
+END_TEST
 
 START_TEST(the_figures_agree_with_each_other)
 {
@@ -478,6 +681,7 @@ static Suite *dram_suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_part_is_a_legal_configuration_of_the_peak_it_is_named_for, 0, parts);
 	tcase_add_test(t, a_wrong_configuration_names_its_key);
+	tcase_add_test(t, a_part_without_per_bank_refresh_refreshes_all_banks);
 	tcase_add_test(t, an_isolated_read_takes_activation_latency_and_burst);
 	tcase_add_test(t, a_write_completes_when_the_queue_has_taken_it);
 	tcase_add_test(t, a_read_of_a_waiting_write_is_answered_from_the_queue);
@@ -487,11 +691,15 @@ static Suite *dram_suite(void)
 	tcase_add_loop_test(t, a_request_of_4_kib_over_channels_and_rows_completes_once, 0, parts);
 	tcase_add_test(t, the_ideal_part_completes_at_arrival);
 	tcase_add_loop_test(t, decisions_do_not_depend_on_how_the_horizon_advances, 0, parts);
+	tcase_add_loop_test(t, decisions_do_not_depend_on_horizons_between_arrivals, 0, 200);
 	tcase_add_test(t, a_run_does_not_decide_past_a_completion_that_may_cause_a_request);
 	tcase_add_loop_test(t, an_idle_device_sleeps_and_catches_its_refreshes_up, 0, parts);
 	tcase_add_test(t, a_sequential_request_is_one_run_on_the_bus);
 	tcase_add_loop_test(t, every_clk_of_a_request_is_explained_by_what_the_device_does, 0, parts);
+	tcase_add_loop_test(t, only_banks_of_bursts_still_to_be_read_make_a_request_wait_for_refresh, 0, 2);
+	tcase_add_test(t, the_bus_of_the_channel_counts_before_arrival_and_after_the_end);
 	tcase_add_test(t, a_request_before_a_full_queue_waits_for_bandwidth);
+	tcase_add_test(t, what_a_grown_ring_has_forgotten_is_not_looked_for);
 	tcase_add_loop_test(t, the_figures_agree_with_each_other, 0, parts);
 	suite_add_tcase(s, t);
 	return s;

@@ -17,6 +17,8 @@ void checker_init(struct checker *k, const struct dram_config *c)
 {
 	memset(k, 0, sizeof *k);
 	k->config = c;
+	/* Refresh, or a write and the row's closing, or the window of four: no interval is longer. */
+	k->longest = c->tRFCab + c->tRFCpb + c->tRC + c->tFAW + c->CWL + c->tWR + c->tWTR_L + 64;
 	for (int b = 0; b < CHECKER_BANKS; b++)
 		k->row[b] = CLOSED;
 }
@@ -270,7 +272,7 @@ void checker_command(struct checker *k, const struct dram_command *b)
 		check_refresh(k, b);
 	for (uint64_t i = 1; i <= k->count && i < CHECKER_MEMORY; i++) {
 		const struct dram_command *a = &k->past[(k->count - i) % CHECKER_MEMORY];
-		if (a->clk + 2000 < b->clk) /* longer than any interval */
+		if (a->clk + k->longest < b->clk)
 			break;
 		if (a->clk > b->clk)
 			complain(k, b, "commands are out of order");

@@ -13,6 +13,7 @@ struct checker {
 	const struct dram_config *config;
 	struct dram_command past[CHECKER_MEMORY]; /* ring of one channel */
 	uint64_t count;
+	uint64_t longest;            /* interval, clk */
 	uint32_t row[CHECKER_BANKS]; /* open row, UINT32_MAX: closed, UINT32_MAX - 1: between ACT-1 and ACT-2 */
 	uint64_t refreshes[CHECKER_RANKS];
 	uint64_t latest_refresh_delay;
