@@ -6,13 +6,15 @@
  * distance between beats and cycles (base) grows, by one a denied cycle.
  *
  * Hand-off from a product P to the next, Q, accepted with first free beat a:
- *   overlapped  Q is accepted from the beat on in which P's last fold begins to stream (the second weight registers are
- *               free then; one product can be preloaded, for Q itself has streamed no fold). Transposer and first load
- *               begin at a. Q streams at max(end of its load, end of P's stream).
+ *   overlapped  Q is accepted from the beat on in which P's last fold begins to stream, or its last block of rows with
+ *               preload=last_block (the second weight registers are free then; one product can be preloaded, for Q itself
+ *               has streamed no fold). Transposer and first load begin at a. Q streams at max(end of its load, end of P's
+ *               stream).
  *   serial      Q is accepted when P's last operand row has entered; it loads from max(a, P's end) on.
  *   OS          Q is accepted when P's last operands have entered. Overlapped, it streams at
  *               max(a, end of P's stream + max(0, rows - Q's stream of a fold)): P's last sums need `rows` beats to leave
- *               before Q's take their place. Serial: at max(a, P's end).
+ *               before Q's take their place; with preload=last_block no earlier than `rows` beats after the beginning of
+ *               P's last block, beside which Q's initial sums enter. Serial: at max(a, P's end).
  * Results leave in order. The adder of a column adds to the accumulators in the order in which sums leave the array, one
  * row a beat, read and write in the same beat: two products that meet in the accumulators need no interlock, and A, B and
  * scales are only read. */
@@ -45,6 +47,8 @@ struct matrix {
 	struct flight_shape shape[SHAPES];
 	struct flight flight[];
 };
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static struct flight *flight_at(struct matrix *m, uint32_t i) { return &m->flight[i & m->mask]; }
 
@@ -126,7 +130,8 @@ struct matrix *matrix_new(const struct hw *hw, const struct npu_program *program
 			  const struct body_listener *listener, unsigned ideal)
 {
 	/* In service at once: one that streams, one preloaded, and those whose results leave: each streamed for a beat. */
-	uint64_t flights = 4 + 2 * hw->matrix.rows + hw->matrix.cols;
+	uint64_t rows = hw->matrix.rows, cols = hw->matrix.cols;
+	uint64_t flights = 4 + rows + cols + later(rows, cols) + hw->matrix.input_registers + hw->matrix.output_registers;
 	uint32_t ring = 1;
 	while (ring < flights)
 		ring *= 2;
@@ -192,8 +197,6 @@ static void set_reach(struct matrix *m)
 	memory_set_reach(m->memory, NPU_ENGINE_MATRIX, &all);
 }
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 /* Places a product behind `before` (NULL: the array is empty), from beat `free` on. */
 static void place(const struct hw *hw, struct flight *f, const struct flight *before, uint64_t free)
 {
@@ -201,8 +204,13 @@ static void place(const struct hw *hw, struct flight *f, const struct flight *be
 	uint64_t stream_free = before ? before->stream_end : 0;
 	f->begin = before && !f->overlapped ? later(free, before->end) : free;
 	f->load = f->begin + plan->transposer;
-	if (hw->matrix.dataflow == HW_DATAFLOW_OS && before && f->overlapped && before->plan.results > plan->stream)
-		stream_free += before->plan.results - plan->stream;
+	if (hw->matrix.dataflow == HW_DATAFLOW_OS && before && f->overlapped) {
+		uint64_t block_begin = before->last_fold + before->plan.load_after;
+		if (before->plan.results > plan->stream)
+			stream_free += before->plan.results - plan->stream;
+		if (hw->matrix.preload == HW_PRELOAD_LAST_BLOCK)
+			stream_free = later(stream_free, block_begin + before->plan.results);
+	}
 	f->first = later(f->load + plan->load, stream_free);
 	f->last_fold = f->first + (plan->folds - 1) * plan->period;
 	f->stream_end = f->last_fold + plan->stream;
@@ -215,7 +223,8 @@ static void place(const struct hw *hw, struct flight *f, const struct flight *be
 /* From this beat on the next product may be accepted. */
 static uint64_t gate(const struct matrix *m, const struct flight *f)
 {
-	return f->overlapped && m->hw->matrix.dataflow != HW_DATAFLOW_OS && !m->ideal ? f->last_fold : f->stream_end;
+	bool early = f->overlapped && m->hw->matrix.dataflow != HW_DATAFLOW_OS && !m->ideal;
+	return early ? f->last_fold + f->plan.load_after : f->stream_end;
 }
 
 static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)

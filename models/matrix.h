@@ -32,6 +32,7 @@ struct matrix_plan {
 	uint32_t transposer;  /* beats of latency of a transposed stationary operand */
 	uint32_t load;        /* beats in which a fold's stationary tile enters; 0 for OS */
 	uint32_t row_beats;   /* beats a streamed row needs at the ports */
+	uint64_t load_after;  /* beats of a fold's stream before the next fold's load may begin (overlapped) */
 	uint64_t stream;      /* beats in which a fold's operands stream */
 	uint64_t latency;     /* beats from the end of a fold's stream to its last result */
 	uint64_t results;     /* beats in which a fold's results are written, the last ones before its end */

@@ -19,9 +19,9 @@ struct flight_shape {
 	uint64_t accum_bytes;
 };
 
-/* Fold f streams in [first + f period, + plan.stream). Its tile loads in the plan.load beats before (serial) or from the
- * stream of fold f - 1 on (overlapped; fold 0: from `load` on). Its results are written in plan.results beats from
- * first + f period + plan.stream + latency - plan.results on. */
+/* Fold f streams in [first + f period, + plan.stream). Its tile loads in the plan.load beats before (serial) or from
+ * plan.load_after beats of the stream of fold f - 1 on (overlapped; fold 0: from `load` on). Its results are written in
+ * plan.results beats from first + f period + plan.stream + latency - plan.results on. */
 struct flight {
 	struct matrix_plan plan;
 	struct memory_reach reach[FLIGHT_PARTS];
@@ -30,7 +30,7 @@ struct flight {
 	uint64_t begin;      /* fold 0 begins: transposer, then load */
 	uint64_t load;       /* first beat of the first load */
 	uint64_t first;      /* first operand in */
-	uint64_t last_fold;  /* first operand of the last fold in: loads of the next product may begin (overlapped) */
+	uint64_t last_fold;  /* first operand of the last fold in; plan.load_after later the next product may load (overlapped) */
 	uint64_t stream_end; /* last operand in */
 	uint64_t latency;    /* plan.latency, or more when results of the product before are still leaving */
 	uint64_t end;        /* last result written */

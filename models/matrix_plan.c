@@ -4,6 +4,7 @@
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 /* ceil(n / d); 32-bit division where it suffices: it takes half the time. */
 static uint64_t pieces(uint64_t n, uint32_t d)
 {
@@ -39,17 +40,27 @@ static void plan_k(struct matrix_plan *plan, const struct npu_matmul *p, uint32_
 		plan->k_tiles = p->k / p->group * plan->k_per_group + (uint32_t)pieces(p->k % p->group, plan->k_tile);
 }
 
+/* Rows that stream before the last block of at most `rows` of them. */
+static uint64_t before_last_block(const struct hw *hw, uint64_t streamed)
+{
+	return hw->matrix.preload == HW_PRELOAD_LAST_BLOCK ? (streamed - 1) / hw->matrix.rows * hw->matrix.rows : 0;
+}
+
+static uint64_t registers(const struct hw *hw) { return hw->matrix.input_registers + hw->matrix.output_registers; }
+
 /* Weight-stationary (n stays, rows of A pass) and input-stationary (m stays, columns of B pass; D is made transposed).
  *
- *   load     stationary bytes / weight port: an fp16 row of PEs a cycle, two of int8, four of int4 at the default port
+ *   load     stationary bytes / weight port: an fp16 row of PEs a cycle, two of int8, four of int4 at the default port; no
+ *            more than load_rows rows of PEs a cycle
  *   stream   one operand row of k_tile elements enters in row_beats cycles
  *   latency  the last row's element for PE row R - 1 enters R - 1 cycles after its first, its sum reaches column C - 1
- *            C - 1 cycles after column 0: R + C - 2
+ *            C - 1 cycles after column 0: R + C - 2, and a cycle a register before the PEs (weights pass them too) and behind
  *
  * serial: the parts follow one another, load + stream + latency = M + 2R + C - 2 for fp16 (SCALE-Sim's count).
  * overlapped: each PE has a second weight register. Weights and operands enter with the same skew, so seen from any PE a
  * tile is complete when its load has taken `load` cycles, and the register is free again when the tile before it begins to
- * be used. Hence a fold every max(stream, load) cycles, one load before and one latency behind all. */
+ * be used. Hence a fold every max(stream, load) cycles, one load before and one latency behind all. preload=last_block: the
+ * load begins with the last block of `rows` operand rows: a fold every max(stream, rows before that block + load). */
 static void plan_stationary(const struct hw *hw, const struct npu_matmul *p, struct matrix_plan *plan)
 {
 	bool ws = hw->matrix.dataflow == HW_DATAFLOW_WS;
@@ -68,24 +79,29 @@ static void plan_stationary(const struct hw *hw, const struct npu_matmul *p, str
 	plan->used_cols = used ? least(cols, stay) : cols;
 	uint64_t k_used = (uint64_t)plan->used_rows * depth;
 	plan->load = (uint32_t)pieces(k_used * npu_dtype_bytes(stays, plan->used_cols), (uint32_t)hw_weight_port(hw));
+	if (hw->matrix.load_rows)
+		plan->load = most(plan->load, (uint32_t)pieces(plan->used_rows, (uint32_t)hw->matrix.load_rows));
 	plan->transposer = is_stationary_transposed(hw, p) ? rows : 0;
 	plan->row_beats = (uint32_t)pieces(npu_dtype_bytes(streams, k_used), (uint32_t)hw_activation_port(hw));
 	plan->stream = (uint64_t)pass * plan->row_beats;
-	plan->latency = (uint64_t)plan->used_rows + plan->used_cols - 2;
+	plan->latency = (uint64_t)plan->used_rows + plan->used_cols - 2 + registers(hw);
 	plan->results = plan->stream;
+	plan->load_after = before_last_block(hw, pass) * plan->row_beats;
 	if (hw->matrix.weight_load == HW_LOAD_SERIAL)
 		plan->period = plan->transposer + plan->load + plan->stream + plan->latency;
 	else
-		plan->period = plan->stream > plan->load ? plan->stream : plan->load;
+		plan->period = later(plan->stream, plan->load_after + plan->load);
 }
 
 /* Output-stationary: a tile of m x n stays, a column of A and a row of B enter for every k.
  *
  *   stream   ceil(k_tile / products a PE) steps, each as long as the slower of the two ports takes
- *   latency  skew R + C - 2 as above, then R cycles in which the sums leave through the columns
+ *   latency  skew R + C - 2 and registers as above, then R cycles in which the sums leave through the columns (C where they
+ *            leave through the rows)
  *
  * serial: K + 2R + C - 2 a fold (SCALE-Sim's count). overlapped: sums leave through registers of their own while the next
- * fold streams, so folds follow every max(K, R) cycles. */
+ * fold streams, so folds follow every max(K, R) cycles. preload=last_block: through the same registers initial sums enter
+ * beside the last block of R steps: every max(K, steps before that block + R). */
 static void plan_output(const struct hw *hw, const struct npu_matmul *p, struct matrix_plan *plan)
 {
 	uint32_t rows = (uint32_t)hw->matrix.rows, cols = (uint32_t)hw->matrix.cols;
@@ -106,12 +122,13 @@ static void plan_output(const struct hw *hw, const struct npu_matmul *p, struct 
 		(uint32_t)pieces(npu_dtype_bytes((enum npu_dtype)p->b_type, (uint64_t)plan->used_cols * depth),
 				 (uint32_t)hw_weight_port(hw)));
 	plan->stream = pieces(plan->k_tile, depth) * plan->row_beats;
-	plan->latency = 2 * (uint64_t)plan->used_rows + plan->used_cols - 2;
-	plan->results = plan->used_rows;
+	plan->results = hw->matrix.shift_out == HW_SHIFT_ACROSS ? plan->used_cols : plan->used_rows;
+	plan->latency = (uint64_t)plan->used_rows + plan->used_cols - 2 + registers(hw) + plan->results;
+	plan->load_after = before_last_block(hw, pieces(plan->k_tile, depth)) * plan->row_beats;
 	if (hw->matrix.weight_load == HW_LOAD_SERIAL)
 		plan->period = plan->stream + plan->latency;
 	else
-		plan->period = plan->stream > plan->used_rows ? plan->stream : plan->used_rows;
+		plan->period = later(plan->stream, plan->load_after + plan->results);
 }
 
 struct matrix_plan matrix_plan(const struct hw *hw, const struct npu_insn *insn)

@@ -144,7 +144,17 @@ static uint64_t stream_part(const struct hw *hw, const struct matrix_plan *plan,
 
 static uint64_t result_part(const struct hw *hw, const struct matrix_plan *plan, const struct fold *f)
 {
-	return hw->matrix.dataflow == HW_DATAFLOW_OS ? part_of(plan->results, f->m, plan->used_rows) : plan->results;
+	if (hw->matrix.dataflow != HW_DATAFLOW_OS)
+		return plan->results;
+	return hw->matrix.shift_out == HW_SHIFT_ACROSS ? part_of(plan->results, f->n, plan->used_cols)
+						       : part_of(plan->results, f->m, plan->used_rows);
+}
+
+/* Results leave column by column: columns of B streamed, or sums are shifted through the rows. */
+static bool writes_columns(const struct hw *hw)
+{
+	return hw->matrix.dataflow == HW_DATAFLOW_IS ||
+	       (hw->matrix.dataflow == HW_DATAFLOW_OS && hw->matrix.shift_out == HW_SHIFT_ACROSS);
 }
 
 static void at(struct memory_walk *walk, uint64_t begin, uint64_t end)
@@ -153,16 +163,61 @@ static void at(struct memory_walk *walk, uint64_t begin, uint64_t end)
 	walk->end = end;
 }
 
-/* Whether a beat of the tile may ask twice for one bank if it lies as badly as it can: other tiles begin elsewhere in a
- * word, and a blocked one may take a strip more. */
-static bool tile_meets_itself(const struct hw *hw, const struct memory *memory, struct memory_walk tile, uint64_t beats,
-			      uint32_t layout)
+/* Whether a beat of the tile may ask twice for one bank if it begins as badly in a word as it can. */
+static bool tile_meets_itself(const struct hw *hw, const struct memory *memory, struct memory_walk tile, uint64_t beats)
 {
 	at(&tile, 0, beats);
 	if (!npu_is_acc(tile.local))
 		tile.local |= (uint32_t)hw->sram.bank_bytes - 1;
 	struct memory_reach reach = memory_walk_reach(memory, &tile);
-	return layout != NPU_LAYOUT_ROW || reach.self_sram || reach.self_accum_read || reach.self_accum_write;
+	return reach.self_sram || reach.self_accum_read || reach.self_accum_write;
+}
+
+/* Folds that stand for all: tiles differ only at the end of a scale group, of k, of m and of n. */
+enum { FOLD_KINDS = 16 };
+static unsigned fold_kinds(const struct matrix_plan *plan, uint64_t kind[FOLD_KINDS])
+{
+	uint32_t last_group = (plan->k_tiles - 1) / plan->k_per_group * plan->k_per_group;
+	const uint64_t k[] = { 0, plan->k_per_group - 1, last_group, plan->k_tiles - 1 };
+	const uint64_t outer[] = { 0, plan->outer_tiles - 1 }, inner[] = { 0, plan->inner_tiles - 1 };
+	unsigned n = 0;
+	for (unsigned i = 0; i < FOLD_KINDS; i++) {
+		if (i % 4 && k[i % 4] <= k[i % 4 - 1])
+			continue;
+		if ((i & 4 && !outer[1]) || (i & 8 && !inner[1]))
+			continue;
+		kind[n++] = (outer[i >> 2 & 1] * plan->inner_tiles + inner[i >> 3]) * plan->k_tiles + k[i % 4];
+	}
+	return n;
+}
+
+static void find_meetings(const struct hw *hw, const struct memory *memory, struct flight_shape *shape)
+{
+	const struct npu_matmul *p = &shape->key;
+	const struct matrix_plan *plan = &shape->plan;
+	bool is = hw->matrix.dataflow == HW_DATAFLOW_IS, os = hw->matrix.dataflow == HW_DATAFLOW_OS;
+	bool *meets = shape->meets_itself;
+	uint64_t kind[FOLD_KINDS];
+	/* A tile of blocks may take a strip more where it does not begin with one. */
+	meets[FLIGHT_STREAM] = (is ? p->b_layout : p->a_layout) != NPU_LAYOUT_ROW;
+	meets[FLIGHT_LOAD] = (is ? p->a_layout : p->b_layout) != NPU_LAYOUT_ROW;
+	for (unsigned i = 0, n = fold_kinds(plan, kind); i < n; i++) {
+		struct fold fold = fold_of(hw, p, plan, kind[i]);
+		uint64_t stream = stream_part(hw, plan, &fold);
+		uint64_t load = os ? stream : load_part(hw, p, plan, &fold), results = result_part(hw, plan, &fold);
+		struct memory_walk result = tile_of_d(p, fold.m0, fold.m, fold.n0, fold.n, writes_columns(hw));
+		result.local |= NPU_ACC_BIT;
+		meets[FLIGHT_STREAM] = meets[FLIGHT_STREAM] ||
+				       tile_meets_itself(hw, memory, streamed_tile(hw, p, &fold), stream);
+		meets[FLIGHT_LOAD] = meets[FLIGHT_LOAD] ||
+				     tile_meets_itself(hw, memory, loaded_tile(hw, p, &fold), load);
+		meets[FLIGHT_RESULTS] = meets[FLIGHT_RESULTS] || tile_meets_itself(hw, memory, result, results);
+		if (p->group)
+			meets[FLIGHT_SCALES] = meets[FLIGHT_SCALES] ||
+					       tile_meets_itself(hw, memory,
+								 row_of_scales(p, fold.k0, fold.n0, fold.n),
+								 is ? plan->stream : os ? plan->results : plan->load);
+	}
 }
 
 static void moved_bytes(const struct hw *hw, struct flight_shape *shape)
@@ -196,39 +251,16 @@ struct flight_shape flight_shape(const struct hw *hw, const struct memory *memor
 	const struct npu_insn insn = { .op = NPU_OP_MATMUL, .matmul = *key };
 	shape.plan = matrix_plan(hw, &insn);
 	const struct matrix_plan *plan = &shape.plan;
-	struct fold fold = fold_of(hw, p, plan, 0);
-	bool is = hw->matrix.dataflow == HW_DATAFLOW_IS, os = hw->matrix.dataflow == HW_DATAFLOW_OS;
+	bool is = hw->matrix.dataflow == HW_DATAFLOW_IS;
 	struct npu_matrix a = stored_a(p), b = stored_b(p), d = { p->m, p->n, NPU_FP32, NPU_LAYOUT_ROW, p->dst_stride };
-	const struct npu_matrix *stream = is ? &b : &a, *load = is ? &a : &b;
 
-	/* Tiles of a kind differ only where they are ragged; of these the one that is worst off counts. Of OS that is the last
-	 * tile of k, which may have as many words a row in fewer beats; of loads any that does not take whole beats a row. */
-	struct memory_walk streamed = streamed_tile(hw, p, &fold), loaded = loaded_tile(hw, p, &fold);
-	uint64_t stream_beats = plan->stream, load_beats = plan->load;
-	if (os) {
-		struct fold last = { .k = p->k - (uint64_t)(plan->k_tiles - 1) * plan->k_tile };
-		stream_beats = load_beats = stream_part(hw, plan, &last);
-		streamed.by_column |= last.k < plan->k_tile;
-		loaded.by_column |= last.k < plan->k_tile;
-	} else {
-		loaded.rows = (uint32_t)full_load_rows(hw, p, plan);
-	}
-	shape.extent[FLIGHT_STREAM] = npu_matrix_extent(stream);
-	shape.meets_itself[FLIGHT_STREAM] = tile_meets_itself(hw, memory, streamed, stream_beats, stream->layout);
-	shape.extent[FLIGHT_LOAD] = npu_matrix_extent(load);
-	shape.meets_itself[FLIGHT_LOAD] = tile_meets_itself(hw, memory, loaded, load_beats, load->layout);
+	shape.extent[FLIGHT_STREAM] = npu_matrix_extent(is ? &b : &a);
+	shape.extent[FLIGHT_LOAD] = npu_matrix_extent(is ? &a : &b);
 	shape.extent[FLIGHT_RESULTS] = npu_matrix_extent(&d);
-	struct memory_walk result = tile_of_d(p, fold.m0, fold.m, fold.n0, fold.n, is);
-	result.local |= NPU_ACC_BIT;
-	shape.meets_itself[FLIGHT_RESULTS] =
-		tile_meets_itself(hw, memory, result, result_part(hw, plan, &fold), NPU_LAYOUT_ROW);
-	shape.reads_results = p->accumulate || plan->k_tiles > 1;
-	if (p->group) {
+	if (p->group)
 		shape.extent[FLIGHT_SCALES] = ((p->k + (uint64_t)p->group - 1) / p->group) * p->n * 2;
-		shape.meets_itself[FLIGHT_SCALES] =
-			tile_meets_itself(hw, memory, row_of_scales(p, 0, fold.n0, fold.n),
-					  is ? plan->stream : os ? plan->results : plan->load, NPU_LAYOUT_ROW);
-	}
+	shape.reads_results = p->accumulate || plan->k_tiles > 1;
+	find_meetings(hw, memory, &shape);
 	moved_bytes(hw, &shape);
 	return shape;
 }
@@ -309,8 +341,7 @@ static void add_results(const struct hw *hw, const struct npu_matmul *p, const s
 {
 	struct fold fold = fold_of(hw, p, &flight->plan, f);
 	uint64_t end = begin + result_part(hw, &flight->plan, &fold);
-	struct memory_walk walk =
-		tile_of_d(p, fold.m0, fold.m, fold.n0, fold.n, hw->matrix.dataflow == HW_DATAFLOW_IS);
+	struct memory_walk walk = tile_of_d(p, fold.m0, fold.m, fold.n0, fold.n, writes_columns(hw));
 	if (p->accumulate || !fold.first_k)
 		add(out, walk, beat, begin, end);
 	walk.write = true;
@@ -331,8 +362,9 @@ void flight_segment(const struct hw *hw, const struct npu_insn *insn, const stru
 		segment_until(out, beat, flight->load + plan->load);
 		if (beat >= flight->load && beat < flight->load + plan->load)
 			add_load(hw, p, flight, 0, flight->load, beat, out);
-		if (fold_at(flight, flight->first, plan->load, plan->folds - 1, beat, out, &f))
-			add_load(hw, p, flight, f + 1, flight->first + f * plan->period, beat, out);
+		uint64_t loads = flight->first + plan->load_after;
+		if (fold_at(flight, loads, plan->load, plan->folds - 1, beat, out, &f))
+			add_load(hw, p, flight, f + 1, loads + f * plan->period, beat, out);
 	} else if (plan->load) {
 		if (fold_at(flight, flight->load, plan->load, plan->folds, beat, out, &f))
 			add_load(hw, p, flight, f, flight->load + f * plan->period, beat, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports meet banks. Time is cut where what a port may touch changes: between two cuts ports whose reaches meet nobody
- * advance in closed form, the others cycle by cycle. Words of walks are memory_bank.c, cycles in which ports meet
+ * advance in closed form, the others cycle by cycle. Words of walks are memory_walk.c, cycles in which ports meet
  * memory_serve.c, the DMA ports' queues memory_dma.c. */
 #include "models/memory_port.h"
 
@@ -87,21 +87,17 @@ struct memory_reach memory_walk_reach(const struct memory *m, const struct memor
 {
 	struct memory_reach reach = { 0 };
 	uint64_t mask = bank_mask(&m->map, walk->local, (uint64_t)(walk->rows - 1) * walk->stride + walk->row_bytes);
-	uint32_t row_words = walk_row_words(&m->map, walk);
-	uint64_t beats = walk->end - walk->begin;
-	uint64_t words = (uint64_t)row_words * walk->rows;
-	bool several = words > beats; /* in one beat */
-	if (npu_is_acc(walk->local)) {
-		*(walk->write ? &reach.accum_write : &reach.accum_read) = mask;
-		if (several)
-			*(walk->write ? &reach.self_accum_write : &reach.self_accum_read) = mask;
-		return reach;
+	uint64_t self = walk_meets_itself(&m->map, walk) ? mask : 0;
+	if (!npu_is_acc(walk->local)) {
+		reach.sram = mask;
+		reach.self_sram = self;
+	} else if (walk->write) {
+		reach.accum_write = mask;
+		reach.self_accum_write = self;
+	} else {
+		reach.accum_read = mask;
+		reach.self_accum_read = self;
 	}
-	reach.sram = mask;
-	/* Neighbouring words lie in different banks, as many as a group has. Beats stay inside rows when each row takes a
-	 * whole number of them; a strided row or column may come back to a bank. */
-	if (several && (walk->by_column || beats % walk->rows != 0 || words > beats * m->map.group_banks))
-		reach.self_sram = mask;
 	return reach;
 }
 

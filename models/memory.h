@@ -27,9 +27,10 @@ extern "C" {
  * touches words [floor(w i / t), floor(w (i + 1) / t)) in its beat i. */
 struct memory;
 
-/* `rows` rows of `row_bytes`, `stride` apart, read or written evenly in beats [begin, end) of the port. Words in a row
- * are counted as the first row lies (rows whose stride is no multiple of a word are taken to lie the same way).
- * by_column: word 0 of every row, then word 1 of every row, ... (a transposed operand). */
+/* `rows` rows of `row_bytes`, `stride` apart, read or written evenly in beats [begin, end) of the port: the words of each
+ * row as it lies. by_column: word 0 of every row, then word 1 of every row that has one, ... (a transposed operand). A word
+ * of the SRAM that two neighbours in this order share is touched once. `stride` is at least `row_bytes`, or 0: the same row
+ * again and again. */
 struct memory_walk {
 	uint64_t begin;
 	uint64_t end;

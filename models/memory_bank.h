@@ -90,6 +90,23 @@ static inline void place_move(const struct bank_map *map, struct place *p, uint3
 		p->bank -= map->group_banks;
 }
 
+/* How the words of a walk lie in the SRAM, in the order in which they are asked for: its rows one after the other, or
+ * (by_column) word 0 of every row, then word 1 of every row that has one, ... A word that would be asked for twice running
+ * is asked for once: neighbouring rows share it. */
+struct walk_words {
+	uint64_t words;       /* all of them */
+	uint32_t rows;        /* rows without a gap between their words count as one */
+	uint32_t row_words;   /* of each row; where rows are uneven, the least */
+	uint32_t stride;      /* of even rows, in words */
+	uint32_t wide_from;   /* uneven: a row at this offset of a word or behind it has a word more */
+	uint32_t shared_from; /* uneven: such a row begins in the word in which the row before ended (by_column: began) */
+	bool uneven;          /* the stride is no multiple of a word */
+	bool by_column;
+};
+struct walk_words walk_words(const struct bank_map *, const struct memory_walk *);
+/* Whether a beat of the walk may ask twice for one bank. True also when it is for the same walk earlier in a word. */
+bool walk_meets_itself(const struct bank_map *, const struct memory_walk *);
+
 /* Where a walk of w words over t beats stands: before beat `next`, the next one with words. Words come
  * floor(w (i + 1) / t) - floor(w i / t) in beat i: `quotient` of them, and one more where the carry overflows. With less
  * than a word a beat, next jumps from word to word: t = gap w + rest, so the distance is gap, or gap + 1 where the carry
@@ -102,20 +119,17 @@ struct walker {
 	uint64_t carry;      /* remainder x beats passed, modulo t */
 	uint64_t gap;        /* t = gap remainder + rest, with quotient 0 */
 	uint64_t rest;
-	uint32_t row_words;
+	struct walk_words lie;
 	uint32_t row;
 	uint32_t word;       /* in the row */
 	uint32_t offset;     /* byte of the row, in the SRAM or the accumulators */
 	struct place place;  /* SRAM: of the word */
-	bool regular;        /* SRAM: rows lie alike; from the end of one (by_column: of a word) to the next ... */
-	uint32_t step;       /* ... are so many words ... */
+	uint32_t step;       /* SRAM, even: from the end of a row (by_column: of a word) to the next are so many words ... */
 	uint32_t step_banks; /* ... and banks */
-	bool plain;          /* SRAM, regular: a beat is a row ... */
+	bool plain;          /* SRAM, even: a beat is a row ... */
 	uint32_t row_banks;  /* ... and from row to row are so many banks */
 };
 
-/* Words that a row of the walk counts. */
-uint32_t walk_row_words(const struct bank_map *, const struct memory_walk *);
 /* Places a walker before the first beat with words at or behind `beat`; next is NPU_NEVER when there is none. */
 void walker_seek(const struct bank_map *, struct walker *, const struct memory_walk *, uint64_t beat);
 /* Adds the words of the walker's beats in [ahead->first, + ahead->n) and goes behind them. Where a bank is asked too often

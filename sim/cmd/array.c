@@ -115,7 +115,10 @@ const struct cli_command cmd_array = {
 	.text = "From the first weight in to the last result out, operands always there. matrix.activation_port and "
 		"matrix.weight_port scale with rows and cols unless they are set.\n"
 		"\n"
-		"  npusim array 128 512 128 matrix.rows=16 matrix.cols=16 dtype=int8\n",
+		"  npusim array 128 512 128 matrix.rows=16 matrix.cols=16 dtype=int8\n"
+		"  npusim array 33 64 64 --hw gemmini16 matrix.dataflow=os\n"
+		"\n"
+		"gemmini16, axis-sa and tiny-tpu are arrays in RTL, counted as measured from the first operand in to the last result out.\n",
 	.options = options,
 	.min_words = 3,
 	.max_words = 3,

@@ -1,36 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The array: counts of one product, hand-off between products, against an array that is simulated PE by PE. */
-#include "isa/program.h"
-#include "models/machine.h"
-#include "models/matrix.h"
+#include "tests/models/matrix_run.h"
 #include "tests/support/pe_array.h"
-#include "tests/support/suite.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { KIB = 1024, GROUP = 256 * KIB };
-
-/* The initial values are edge-1mb; here with a square array of `dim` and more accumulators. */
-static struct hw array_of(uint64_t dim)
-{
-	struct hw hw = { 0 };
-#define KEY(section, type, name, initial, min, max, unit, doc) hw.section.name = initial;
-#include "models/hw.def"
-	hw.matrix.rows = hw.matrix.cols = dim;
-	hw.accum.size = 2048 * KIB;
-	return hw;
-}
-
-/* A in group 0, B in group 1, scales in group 2: no operand meets another. */
-static struct npu_insn product(uint32_t m, uint32_t n, uint32_t k)
-{
-	struct npu_insn insn = { .op = NPU_OP_MATMUL };
-	insn.matmul = (struct npu_matmul){ .dst = NPU_ACC_BIT, .a = 0, .b = GROUP, .scales = 2 * GROUP, .m = m, .n = n, .k = k,
-					   .a_type = NPU_FP16, .b_type = NPU_FP16 };
-	return insn;
-}
 
 /* ---- one product ---- */
 
@@ -167,77 +140,6 @@ END_TEST
 
 /* ---- products one after the other ---- */
 
-enum { PRODUCTS = 24, SPANS = 4096 };
-
-struct told {
-	uint64_t accepted[PRODUCTS], begin[PRODUCTS], stream_end[PRODUCTS], end[PRODUCTS];
-	unsigned ended;
-	uint64_t spans_end;
-	uint64_t cycles[NPU_STATES];
-	uint64_t cycles_of[PRODUCTS];
-};
-
-static void must(bool holds, const char *what)
-{
-	if (!holds)
-		ck_abort_msg("%s", what);
-}
-
-static void on_span(void *ctx, enum npu_state state, uint32_t insn, uint64_t from, uint64_t to)
-{
-	struct told *told = ctx;
-	must(from < to, "a span is not empty");
-	must(from >= told->spans_end, "spans are in order");
-	must(insn >= told->ended, "a span is of an instruction in service");
-	told->spans_end = to;
-	told->cycles[state] += to - from;
-	told->cycles_of[insn] += to - from;
-}
-
-static void on_ended(void *ctx, uint32_t insn, uint32_t slot, uint64_t stream_begin, uint64_t stream_end, uint64_t end)
-{
-	struct told *told = ctx;
-	must(insn == told->ended && slot == 0, "instructions end in order");
-	must(told->spans_end == end, "spans are told up to the end");
-	told->ended++;
-	told->begin[insn] = stream_begin;
-	told->stream_end[insn] = stream_end;
-	told->end[insn] = end;
-}
-
-/* Runs the products, each accepted as soon as it is ready and the array takes it. */
-static struct told run(const struct hw *hw, const struct npu_insn *insns, unsigned n, const uint64_t *ready, unsigned ideal,
-		       struct memory *memory)
-{
-	struct told told = { 0 };
-	struct npu_program program = { .insns = insns, .ninsns = n };
-	struct memory *own = memory ? NULL : memory_new(hw, true);
-	struct body_listener listener = { &told, on_span, on_ended };
-	struct matrix *m = matrix_new(hw, &program, memory ? memory : own, &listener, ideal);
-	unsigned next = 0;
-	for (uint64_t now = 0; now != NPU_NEVER;) {
-		uint64_t wake = matrix_ops.step(m, now);
-		while (next < n) {
-			uint64_t at = matrix_ops.accept_at(m, now, next);
-			if (ready && ready[next] > at)
-				at = ready[next];
-			if (at > now) {
-				wake = at < wake ? at : wake;
-				break;
-			}
-			matrix_ops.accept(m, now, next);
-			told.accepted[next++] = now;
-			wake = matrix_ops.step(m, now);
-		}
-		must(wake > now, "a step looks ahead");
-		now = wake;
-	}
-	must(told.ended == n && matrix_ops.in_service(m) == 0, "all products end");
-	matrix_free(m);
-	memory_free(own);
-	return told;
-}
-
 START_TEST(a_second_product_loads_while_the_first_streams)
 {
 	/* Both 128 x 32 x 32 on 32 x 32: load 32, stream 128, preload hidden, stream 128, drain 62. The second is accepted when
@@ -320,6 +222,56 @@ START_TEST(operands_in_different_groups_do_not)
 }
 END_TEST
 
+START_TEST(a_word_that_two_rows_share_is_read_once)
+{
+	/* 128 x 128, two int8 products a PE: one fold. Load 256 x 128 B / 256 B = 128, stream 127, latency 254. B's 127 rows of
+	 * 65 bytes lie densely: 129 words of 64 bytes in the 64 beats of 127 rows, two or three in 8 banks, which never meet. */
+	struct hw hw = array_of(128);
+	hw.matrix.int8_macs_per_pe = 2;
+	hw.sram = (struct hw_sram){ .size = 16384 * KIB, .banks = 64, .groups = 8, .bank_bytes = 64 };
+	struct npu_insn insn = product(127, 65, 127);
+	insn.matmul.b = 2048 * KIB;
+	insn.matmul.a_type = insn.matmul.b_type = NPU_INT8;
+	struct memory *memory = memory_new(&hw, false);
+	ck_assert_uint_eq(run(&hw, &insn, 1, NULL, 0, memory).end[0], 128 + 127 + 254);
+	memory_free(memory);
+}
+END_TEST
+
+START_TEST(rows_that_are_no_whole_words_take_a_word_more_where_they_lie_across)
+{
+	/* Words of 16 bytes, four banks a group. B.T has 31 rows of 188 bytes: 32 k of a row, 64 bytes, begin at 0, 12, 8, 4, 0,
+	 * ... of a word and take 5 words but for every fourth row, which takes 4. Three such rows in four are five accesses in
+	 * four banks, two cycles: 23 more cycles in each of the first two folds. The third one has 30 k, 60 bytes: 4 words from
+	 * 0 or 4, 5 from 8 or 12: 16 more. Transposer 32, load 32, two periods of 32, stream 1, latency 62. */
+	struct hw hw = array_of(32);
+	hw.sram.bank_bytes = 16;
+	struct npu_insn insn = product(1, 31, 94);
+	insn.matmul.transpose_b = 1;
+	struct memory *memory = memory_new(&hw, false);
+	struct told told = run(&hw, &insn, 1, NULL, 0, memory);
+	ck_assert_uint_eq(told.cycles[NPU_STATE_SRAM_CONFLICT], 23 + 23 + 16);
+	ck_assert_uint_eq(told.end[0], 32 + 32 + 2 * 32 + 1 + 62 + 62);
+	memory_free(memory);
+}
+END_TEST
+
+START_TEST(columns_of_narrow_rows_read_a_word_of_several_rows_once)
+{
+	/* OS 8 x 8: A and B.T stream across their rows. 8 rows of 4 bytes are one word of 32, read once and not 8 times, so
+	 * nothing is denied: K + 2 R + C - 2. */
+	struct hw hw = array_of(8);
+	hw.matrix.dataflow = HW_DATAFLOW_OS;
+	struct npu_insn insn = product(8, 8, 2);
+	insn.matmul.transpose_b = 1;
+	struct memory *memory = memory_new(&hw, false);
+	struct told told = run(&hw, &insn, 1, NULL, 0, memory);
+	ck_assert_uint_eq(told.cycles[NPU_STATE_SRAM_CONFLICT], 0);
+	ck_assert_uint_eq(told.end[0], 2 + 16 + 8 - 2);
+	memory_free(memory);
+}
+END_TEST
+
 /* ---- against the array PE by PE ---- */
 
 static uint64_t seed;
@@ -343,8 +295,22 @@ static void random_case(uint64_t number)
 	hw.matrix.activation_port = random_below(2) ? 0 : 1 + random_below(40);
 	hw.matrix.weight_port = random_below(2) ? 0 : 1 + random_below(40);
 	bool os = hw.matrix.dataflow == HW_DATAFLOW_OS, is = hw.matrix.dataflow == HW_DATAFLOW_IS;
-	struct pe_array array = { (unsigned)hw.matrix.rows, (unsigned)hw.matrix.cols, os,
-				  hw.matrix.weight_load == HW_LOAD_OVERLAPPED };
+	hw.matrix.preload = random_below(3) == 0;
+	hw.matrix.load_rows = random_below(3) ? 0 : 1 + random_below(3);
+	hw.matrix.shift_out = random_below(2);
+	hw.matrix.input_registers = random_below(2) ? 0 : random_below(5);
+	hw.matrix.output_registers = random_below(2) ? 0 : random_below(5);
+	/* Sums that leave through the rows: the same array lying on its side. Blocks are of `rows` there and here. */
+	bool across = os && hw.matrix.shift_out == HW_SHIFT_ACROSS;
+	if (across)
+		hw.matrix.cols = hw.matrix.preload ? hw.matrix.rows : hw.matrix.cols;
+	struct pe_array array = { .rows = (unsigned)(across ? hw.matrix.cols : hw.matrix.rows),
+				  .cols = (unsigned)(across ? hw.matrix.rows : hw.matrix.cols),
+				  .output_stationary = os,
+				  .overlapped = hw.matrix.weight_load == HW_LOAD_OVERLAPPED,
+				  .last_block = hw.matrix.preload == HW_PRELOAD_LAST_BLOCK,
+				  .input_registers = (unsigned)hw.matrix.input_registers,
+				  .output_registers = (unsigned)hw.matrix.output_registers };
 
 	enum { N = 5 };
 	unsigned n = 1 + random_below(N);
@@ -374,8 +340,8 @@ static void random_case(uint64_t number)
 		unsigned a_bits = p->a_type == NPU_INT8 ? 8 : 16;
 		unsigned b_bits = p->b_type == NPU_INT8 ? 8 : p->b_type == NPU_INT4 ? 4 : 16;
 		unsigned stays = is ? a_bits : b_bits, streams = is ? b_bits : a_bits;
-		pe[i].pass = is ? p->n : p->m;
-		pe[i].stay = is ? p->m : p->n;
+		pe[i].pass = is || across ? p->n : p->m;
+		pe[i].stay = is || across ? p->m : p->n;
 		pe[i].k = p->k;
 		pe[i].depth = (unsigned)depth;
 		pe[i].ready = at;
@@ -386,6 +352,8 @@ static void random_case(uint64_t number)
 		} else {
 			pe[i].row_beats = (unsigned)ceil_div(ceil_div(hw.matrix.rows * depth * streams, 8), a_port);
 			pe[i].load = (unsigned)ceil_div(hw.matrix.rows * depth * ceil_div(hw.matrix.cols * stays, 8), w_port);
+			if (hw.matrix.load_rows && pe[i].load < ceil_div(hw.matrix.rows, hw.matrix.load_rows))
+				pe[i].load = (unsigned)ceil_div(hw.matrix.rows, hw.matrix.load_rows);
 			pe[i].transposer = (is ? p->transpose_a : p->transpose_b) ? (unsigned)hw.matrix.rows : 0;
 		}
 	}
@@ -429,6 +397,10 @@ START_TEST(beats_lie_within_the_announced_reach)
 		hw.matrix.dataflow = random_below(3);
 		hw.matrix.weight_load = random_below(2);
 		hw.matrix.ragged = random_below(2);
+		hw.matrix.preload = random_below(2);
+		hw.matrix.shift_out = random_below(2);
+		hw.matrix.input_registers = random_below(3);
+		hw.matrix.output_registers = random_below(3);
 		hw.matrix.int8_macs_per_pe = 1 + random_below(2);
 		hw.matrix.activation_port = random_below(2) ? 0 : 1 + random_below(40);
 		hw.matrix.weight_port = random_below(2) ? 0 : 1 + random_below(40);
@@ -485,6 +457,9 @@ int main(void)
 	tcase_add_test(several, an_ideal_array_takes_macs_over_peak);
 	tcase_add_test(several, operands_in_one_group_meet_in_its_banks);
 	tcase_add_test(several, operands_in_different_groups_do_not);
+	tcase_add_test(several, a_word_that_two_rows_share_is_read_once);
+	tcase_add_test(several, rows_that_are_no_whole_words_take_a_word_more_where_they_lie_across);
+	tcase_add_test(several, columns_of_narrow_rows_read_a_word_of_several_rows_once);
 	tcase_add_loop_test(several, random_products_take_what_an_array_takes_pe_by_pe, 0, 20);
 	tcase_add_loop_test(several, beats_lie_within_the_announced_reach, 0, 10);
 	suite_add_tcase(suite, several);

@@ -122,7 +122,7 @@ static struct memory_reach script_reach(const struct memory *m, const struct scr
 
 /* ---- the twin ---- */
 
-enum { RESOURCES = 128 + 64 + 64, WORDS_MAX = 4096, BURSTS_MAX = 512 };
+enum { RESOURCES = 128 + 64 + 64, WORDS_MAX = 32768, BURSTS_MAX = 512 };
 
 struct twin_burst {
 	uint64_t at;
@@ -143,7 +143,16 @@ struct twin_port {
 	struct twin_burst burst[4][BURSTS_MAX];
 };
 
+/* Banks of a walk. */
+enum { KNOWN = 64 };
+struct known {
+	struct memory_walk walk;
+	unsigned n;
+	uint16_t bank[WORDS_MAX];
+};
+
 struct twin {
+	struct known *known;
 	const struct hw *hw;
 	uint64_t now;
 	uint8_t turn[RESOURCES];
@@ -158,42 +167,53 @@ static uint64_t accum_word(const struct hw *hw)
 
 static uint64_t ceil_div(uint64_t n, uint64_t d) { return (n + d - 1) / d; }
 
-/* Word `index` of rows of `row_bytes`: which bank serves it? */
-static int resource_of(const struct hw *hw, const struct memory_walk *w, uint64_t index)
+/* All banks that serve a walk, word by word in its order. A word that was asked for last is not asked for again: words of
+ * neighbouring rows may be one. (The accumulators' begin where an access begins; rows that repeat one are read again.) */
+static unsigned banks_of(const struct hw *hw, const struct memory_walk *w, uint16_t bank[WORDS_MAX])
 {
 	uint64_t offset = w->local & 0x7fffffff;
 	bool accum = w->local >> 31;
 	uint64_t word = accum ? accum_word(hw) : hw->sram.bank_bytes;
-	uint64_t row_words = accum ? ceil_div(w->row_bytes, word)
-				   : (offset + w->row_bytes - 1) / word - offset / word + 1;
-	uint64_t row = w->by_column ? index % w->rows : index / row_words;
-	uint64_t in_row = w->by_column ? index / w->rows : index % row_words;
-	uint64_t begin = offset + row * w->stride;
-	if (accum)
-		return (int)(128 + (w->write ? 64 : 0) + (begin + in_row * word) / (hw->accum.size / hw->accum.banks));
-	uint64_t n = begin / word + in_row;
-	uint64_t group_words = hw->sram.size / hw->sram.groups / word, banks = hw->sram.banks / hw->sram.groups;
-	if (n >= group_words * hw->sram.groups)
-		return -1;
-	return (int)(n / group_words * banks + n % group_words % banks);
+	uint64_t most = w->row_bytes / word + 2, group_words = hw->sram.size / hw->sram.groups / word;
+	uint64_t banks = hw->sram.banks / hw->sram.groups, last = UINT64_MAX;
+	unsigned n = 0;
+	for (uint64_t i = 0; i < w->rows * most; i++) {
+		uint64_t row = w->by_column ? i % w->rows : i / most, in_row = w->by_column ? i / w->rows : i % most;
+		uint64_t begin = offset + row * w->stride, end = begin + w->row_bytes;
+		uint64_t number = begin / word + in_row;
+		if (accum ? begin + in_row * word >= end : number > (end - 1) / word)
+			continue;
+		must(n < WORDS_MAX, "words fit a walk");
+		if (accum)
+			bank[n++] = (uint16_t)(128 + (w->write ? 64 : 0) +
+					       (begin + in_row * word) / (hw->accum.size / hw->accum.banks));
+		else if (number != last || w->stride == 0)
+			bank[n++] = (uint16_t)(number / group_words * banks + number % group_words % banks);
+		last = number;
+	}
+	return n;
 }
 
-static uint64_t words_of(const struct hw *hw, const struct memory_walk *w)
+/* The same, remembered. */
+static const struct known *known_banks(struct twin *t, const struct memory_walk *w)
 {
-	uint64_t offset = w->local & 0x7fffffff, word = hw->sram.bank_bytes;
-	if (w->local >> 31)
-		return w->rows * ceil_div(w->row_bytes, accum_word(hw));
-	return w->rows * ((offset + w->row_bytes - 1) / word - offset / word + 1);
+	struct known *k = &t->known[(w->local / 4 + w->rows * 7 + w->row_bytes) % KNOWN];
+	const struct memory_walk *v = &k->walk;
+	if (v->local != w->local || v->rows != w->rows || v->row_bytes != w->row_bytes || v->stride != w->stride ||
+	    v->write != w->write || v->by_column != w->by_column) {
+		k->walk = *w;
+		k->n = banks_of(t->hw, w, k->bank);
+	}
+	return k;
 }
 
 static void twin_words(struct twin *t, struct twin_port *p, const struct memory_walk *w, uint64_t beat)
 {
-	uint64_t words = words_of(t->hw, w), beats = w->end - w->begin;
+	const struct known *k = known_banks(t, w);
+	uint64_t words = k->n, beats = w->end - w->begin;
 	for (uint64_t i = words * beat / beats; i < words * (beat + 1) / beats; i++) {
-		int resource = resource_of(t->hw, w, i);
 		must(p->words < WORDS_MAX, "words fit a beat");
-		if (resource >= 0)
-			p->word[p->words++] = (uint16_t)resource;
+		p->word[p->words++] = k->bank[i];
 	}
 }
 
@@ -227,7 +247,13 @@ static bool twin_begin(struct twin *t, struct twin_port *p)
 
 static void twin_grant(struct twin *t)
 {
+	bool asked[RESOURCES] = { 0 };
+	for (unsigned p = 0; p < NPU_ENGINES; p++)
+		for (unsigned i = 0; t->port[p].under_way && i < t->port[p].words; i++)
+			asked[t->port[p].word[i]] = true;
 	for (unsigned r = 0; r < RESOURCES; r++) {
+		if (!asked[r])
+			continue;
 		int word[NPU_ENGINES];
 		unsigned askers = 0, winner = 0;
 		for (unsigned p = 0; p < NPU_ENGINES; p++) {
@@ -291,6 +317,7 @@ static struct twin *twin_new(const struct hw *hw)
 {
 	struct twin *t = calloc(1, sizeof *t);
 	t->hw = hw;
+	t->known = calloc(KNOWN, sizeof *t->known);
 	log_init(&t->log);
 	memset(t->turn, NPU_ENGINE_VECTOR, sizeof t->turn);
 	t->port[NPU_ENGINE_LOAD].channels = (unsigned)hw->dma.load_channels;
@@ -349,10 +376,10 @@ static struct memory_walk random_walk(const struct hw *hw, uint64_t begin)
 	uint64_t least = hw->sram.size < hw->accum.size ? hw->sram.size : hw->accum.size;
 	w.end = w.begin + 1 + random_below(60);
 	do {
-		w.rows = 1 + random_below(random_below(3) ? 20 : 2);
-		w.row_bytes = 1 + random_below(random_below(3) ? 80 : 300);
-		w.stride = random_below(4) ? w.row_bytes + random_below(64) : 0;
-		if (random_below(2))
+		w.rows = 1 + random_below(ONE_OF(2, 20, 20, 20, 20, 100));
+		w.row_bytes = 1 + random_below(ONE_OF(4, 20, 80, 80, 300));
+		w.stride = random_below(4) ? w.row_bytes + random_below(ONE_OF(1, 4, 64)) : 0;
+		if (random_below(2) && w.stride)
 			w.stride = (w.stride + 63) & ~63u;
 	} while ((uint64_t)(w.rows - 1) * w.stride + w.row_bytes > least);
 	w.local = random_local(hw, (w.rows - 1) * w.stride + w.row_bytes);
@@ -459,6 +486,7 @@ static void one_mix(uint64_t number, uint64_t cycles)
 	memory_advance(m, cycles);
 	compare_logs(&log, &t->log, cycles);
 	memory_free(m);
+	free(t->known);
 	free(t);
 }
 

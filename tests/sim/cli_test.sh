@@ -75,7 +75,7 @@ refuse 2 'unknown key sram.bank; did you mean sram.banks?' run gemm sram.bank=4
 refuse 2 'sram.size=2MB: "MB" is no unit of a size here; write 2MiB (KiB, MiB, GiB or plain bytes)' run gemm sram.size=2MB
 refuse 2 'sram.banks=0: out of range; 1 to 128 (bank) would be right' run gemm sram.banks=0
 refuse 2 'matrix.dataflow=rs: ws, os or is would be right' run gemm --set matrix.dataflow=rs
-refuse 2 'unknown hardware "edge-3mb"; did you mean edge-1mb? There are edge-1mb, edge-2mb, server, tiny-256k' run gemm --hw edge-3mb
+refuse 2 'unknown hardware "edge-3mb"; did you mean edge-1mb? There are axis-sa, edge-1mb, edge-2mb, gemmini16, server, tiny-256k, tiny-tpu' run gemm --hw edge-3mb
 refuse 2 './none.yaml: cannot be read: No such file or directory' run gemm --hw ./none.yaml
 matches 2 '^npusim: sram\.size=1000000 ' run gemm sram.size=1000000
 printf 'extends: edge-1mb\nsram:\n  banks: 0   # none at all\n' >m.yaml

@@ -325,8 +325,8 @@ START_TEST(a_wrong_file_is_refused_with_line_and_column)
 		{ "extends: edge-1mb\n? [a]\n: 1\n", "m.yaml:2:3: a key is one word" },
 		{ "extends: [a]\n", "m.yaml:1:10: extends takes the name of a preset or a YAML file" },
 		{ "extends: edge-1mb\nextends: server\n", "m.yaml:2:1: extends is set twice" },
-		{ "extends: edge-1\n", "m.yaml:1:10: unknown hardware \"edge-1\"; did you mean edge-1mb? There are edge-1mb, "
-				       "edge-2mb, server, tiny-256k" },
+		{ "extends: edge-1\n", "m.yaml:1:10: unknown hardware \"edge-1\"; did you mean edge-1mb? There are axis-sa, "
+				       "edge-1mb, edge-2mb, gemmini16, server, tiny-256k, tiny-tpu" },
 		{ "a: &x 1\nb: *x\n", "m.yaml:2:4: aliases (*name) are not taken: write the value again" },
 		{ "extends: edge-1mb\n---\nsram:\n", "m.yaml:2:1: a second document: one is read" },
 		{ "", "m.yaml: the file holds no keys; \"extends: edge-1mb\" would be a machine" },
@@ -378,7 +378,7 @@ START_TEST(a_folder_and_a_missing_file_are_refused)
 	ck_assert_str_eq(refusal("./", NULL), "./: cannot be read: it is a folder; name a file");
 	ck_assert_str_eq(refusal("./none.yaml", NULL), "./none.yaml: cannot be read: No such file or directory");
 	ck_assert_str_eq(refusal("edge-3mb", NULL), "unknown hardware \"edge-3mb\"; did you mean edge-1mb? There are "
-						    "edge-1mb, edge-2mb, server, tiny-256k");
+						    "axis-sa, edge-1mb, edge-2mb, gemmini16, server, tiny-256k, tiny-tpu");
 }
 END_TEST
 
@@ -428,7 +428,7 @@ START_TEST(a_persons_folder_of_presets_is_searched_first)
 	unsigned n = 0;
 	while (names[n])
 		n++;
-	ck_assert_uint_eq(n, 5); /* the four and mine, edge-1mb once */
+	ck_assert_uint_eq(n, 8); /* the seven and mine, edge-1mb once */
 	config_names_free(names);
 }
 END_TEST

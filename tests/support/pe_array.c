@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 2, LINKS = 64, PRODUCTS_MAX = 64 };
+enum { LANES = 2, LINKS = 64, PRODUCTS_MAX = 64, REGISTERS_MAX = 16 };
 
 /* Operands: small integers that tell rows and columns apart. */
 static int64_t value_a(unsigned p, unsigned m, unsigned k) { return (int64_t)((m * 7 + k * 3 + p * 5) % 11) - 5; }
@@ -61,6 +61,7 @@ struct run {
 	struct tile next;   /* next tile to load */
 	bool has_next;
 	uint64_t last_take;   /* OS: when sums were last taken off at the corner */
+	uint64_t last_block;  /* OS: when the last block of the newest fold began */
 	bool took;
 	struct leaving *leaving;
 	unsigned first_leaving, nleaving, leaving_max;
@@ -172,7 +173,7 @@ static void move(struct run *r, uint64_t t, struct from_left *left, struct from_
 		if (j < out->stay && out->row < p->pass)
 			r->d[out->product][out->row * p->stay + out->stay0 + j] += sum;
 		if (out->last && j == cols - 1)
-			r->product[out->product].end = t + 1;
+			r->product[out->product].end = t + 1 + r->array->output_registers;
 	}
 	while (r->first_leaving < r->nleaving && r->leaving[r->first_leaving].cycle + cols <= t + 1)
 		r->first_leaving++;
@@ -212,7 +213,16 @@ struct slot {
 
 static bool all_drained(const struct run *r, uint64_t t)
 {
-	return r->first_leaving == r->nleaving || r->leaving[r->nleaving - 1].cycle + r->array->cols <= t;
+	unsigned behind = r->array->cols + r->array->output_registers;
+	return r->nleaving == 0 || r->leaving[r->nleaving - 1].cycle + behind <= t;
+}
+
+/* Steps of the tile that streams before the next tile may enter. */
+static unsigned steps_before_load(const struct run *r)
+{
+	const struct pe_product *p = &r->product[r->stream.product];
+	unsigned rows = r->array->output_stationary ? (r->stream.k + p->depth - 1) / p->depth : r->stream.pass;
+	return r->array->last_block ? (rows - 1) / r->array->rows * r->array->rows * p->row_beats : 0;
 }
 
 static void accept_more(struct run *r, uint64_t t)
@@ -220,7 +230,8 @@ static void accept_more(struct run *r, uint64_t t)
 	if (r->accepted == r->n || t < r->product[r->accepted].ready)
 		return;
 	bool early = r->array->overlapped && !r->array->output_stationary;
-	if (r->accepted && !(early ? r->streamed_last : r->entered_last))
+	bool free = early ? r->streamed_last && (!r->streaming || r->stream_step >= steps_before_load(r)) : r->entered_last;
+	if (r->accepted && !free)
 		return;
 	r->product[r->accepted].accepted = t;
 	r->next = first_tile(r, r->accepted);
@@ -234,6 +245,8 @@ static void begin_load(struct run *r, uint64_t t)
 	if (r->array->output_stationary || r->loading || r->loaded || !r->has_next)
 		return;
 	if (!r->array->overlapped && (r->streaming || !all_drained(r, t)))
+		return;
+	if (r->streaming && r->stream_step < steps_before_load(r))
 		return;
 	r->load = r->next;
 	r->loading = true;
@@ -256,6 +269,9 @@ static void begin_stream(struct run *r, uint64_t t, struct slot *slot)
 		const struct pe_product *p = &r->product[r->next.product];
 		unsigned steps = (r->next.k + p->depth - 1) / p->depth * p->row_beats;
 		if (r->took && t + steps < r->last_take + r->array->rows)
+			return;
+		/* Initial sums enter in `rows` cycles beside the last block. */
+		if (r->took && r->array->last_block && t < r->last_block + r->array->rows)
 			return;
 		r->stream = r->next;
 		r->has_next = !r->next.last;
@@ -284,12 +300,15 @@ static void stream_step(struct run *r, uint64_t t, struct slot *slot)
 	bool os = r->array->output_stationary;
 	unsigned rows = os ? (r->stream.k + p->depth - 1) / p->depth : r->stream.pass;
 	unsigned x = r->stream_step / p->row_beats;
+	if (r->stream_step == steps_before_load(r))
+		r->last_block = t;
 	if (r->stream_step % p->row_beats == p->row_beats - 1) {
 		slot->operands = true;
 		slot->stream = r->stream;
 		slot->x = x;
 		if (!os)
-			leave(r, t + r->array->rows - 1, &r->stream, x, 0, r->stream.last && x == rows - 1);
+			leave(r, t + r->array->input_registers + r->array->rows - 1, &r->stream, x, 0,
+			      r->stream.last && x == rows - 1);
 	}
 	if (++r->stream_step < rows * p->row_beats)
 		return;
@@ -298,8 +317,8 @@ static void stream_step(struct run *r, uint64_t t, struct slot *slot)
 		r->last_take = t + 1;
 		r->took = true;
 		for (unsigned i = 0; i < r->array->rows; i++)
-			leave(r, t + r->array->rows + i, &r->stream, r->stream.pass0 + r->array->rows - 1 - i, i,
-			      r->stream.last && i == r->array->rows - 1);
+			leave(r, t + r->array->input_registers + r->array->rows + i, &r->stream,
+			      r->stream.pass0 + r->array->rows - 1 - i, i, r->stream.last && i == r->array->rows - 1);
 	}
 	if (r->stream.last) {
 		p = &r->product[r->stream.product];
@@ -345,7 +364,7 @@ static const char *check_values(struct run *r)
 const char *pe_array_run(const struct pe_array *array, struct pe_product *product, unsigned n)
 {
 	struct run *r = calloc(1, sizeof *r);
-	enum { HISTORY = PE_ROWS_MAX + PE_COLS_MAX };
+	enum { HISTORY = PE_ROWS_MAX + PE_COLS_MAX + REGISTERS_MAX };
 	static struct slot history[HISTORY];
 	memset(history, 0, sizeof history);
 	r->array = array;
@@ -374,16 +393,17 @@ const char *pe_array_run(const struct pe_array *array, struct pe_product *produc
 		struct from_above above[PE_COLS_MAX];
 		memset(left, 0, sizeof left);
 		memset(above, 0, sizeof above);
-		for (unsigned i = 0; i < array->rows && i <= t; i++) {
-			const struct slot *s = &history[(t - i) % HISTORY];
+		uint64_t entered = t - array->input_registers; /* what is behind the registers now */
+		for (unsigned i = 0; i < array->rows && array->input_registers + i <= t; i++) {
+			const struct slot *s = &history[(entered - i) % HISTORY];
 			if (s->operands)
 				left[i] = operand(r, &s->stream, s->x, i);
 			left[i].swap = s->control.swap;
 			left[i].clear = s->control.clear;
 			left[i].take = s->control.take;
 		}
-		for (unsigned j = 0; j < array->cols && j <= t; j++) {
-			const struct slot *s = &history[(t - j) % HISTORY];
+		for (unsigned j = 0; j < array->cols && array->input_registers + j <= t; j++) {
+			const struct slot *s = &history[(entered - j) % HISTORY];
 			above[j].n = s->loads;
 			for (unsigned w = 0; w < s->loads; w++) {
 				const struct pe_product *p = &product[s->load.product];

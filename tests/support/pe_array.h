@@ -14,6 +14,8 @@ struct pe_array {
 	unsigned cols;
 	bool output_stationary;
 	bool overlapped; /* second weight (or sum) registers */
+	bool last_block; /* the next tile enters (OS: initial sums do) beside the last block of `rows` operand rows */
+	unsigned input_registers, output_registers; /* on the way in and out */
 };
 
 /* D[pass, stay] = A[pass, k] B[k, stay]; B stays (or D). Input-stationary is this with the operands exchanged. */
