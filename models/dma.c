@@ -355,14 +355,13 @@ static void issue(struct dma *d, uint32_t slot, uint64_t at)
 	set_ready(d, c, at, at + 1);
 }
 
+/* There is one, for next_burst_at() was not later. */
 static uint32_t whose_turn(const struct dma *d, uint64_t at)
 {
-	for (unsigned i = 0; i < d->nchannels; i++) {
-		unsigned slot = (d->turn + i) % d->nchannels;
-		if (d->channel[slot].busy && d->channel[slot].ready <= at)
-			return slot;
-	}
-	return d->nchannels;
+	unsigned slot = d->turn;
+	while (!d->channel[slot].busy || d->channel[slot].ready > at)
+		slot = slot + 1 < d->nchannels ? slot + 1 : 0;
+	return slot;
 }
 
 /* Issues what is due at `now`, and ahead what nothing can come before: an instruction not yet accepted needs
@@ -375,7 +374,7 @@ static void issue_due(struct dma *d, uint64_t now)
 	for (uint64_t at; (at = next_burst_at(d)) < until;) {
 		at = at < now ? now : at;
 		uint32_t slot = whose_turn(d, at);
-		d->turn = (slot + 1) % d->nchannels;
+		d->turn = slot + 1 < d->nchannels ? slot + 1 : 0;
 		issue(d, slot, at);
 	}
 }
@@ -449,10 +448,14 @@ static void take_events(struct dma *d, uint64_t now)
 }
 
 /* Loads: data that is known to come before any that is not yet told of can be put to the port ahead. */
-static void push_ahead(struct dma *d)
+static void push_ahead(struct dma *d, uint64_t now)
 {
+	if (!d->nanswers)
+		return;
 	uint64_t told = crossing_told_before(d->crossing);
-	while (d->nanswers && d->answers[d->nanswers - 1].at < told) {
+	/* The answer to what is not yet sent crosses twice. */
+	uint64_t sent = earliest_request(d, now) + 2 * d->hw->dma.cdc_cycles;
+	while (d->nanswers && d->answers[d->nanswers - 1].at < told && d->answers[d->nanswers - 1].at <= sent) {
 		struct dma_answer a = d->answers[d->nanswers - 1];
 		if (d->flight[a.tag].table)
 			return;
@@ -499,7 +502,7 @@ static uint64_t step(void *self, uint64_t now)
 	dma_settle(d, now, now);
 	issue_due(d, now);
 	if (!d->store)
-		push_ahead(d);
+		push_ahead(d, now);
 	while (d->in_service && is_over(&d->channel[d->age[0]]))
 		end_oldest(d, now);
 	return d->in_service ? next_look(d) : NPU_NEVER;

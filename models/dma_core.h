@@ -98,7 +98,12 @@ struct dma {
 	uint32_t blocker;             /* the one in service that it must follow, or PROBE_NOBODY */
 };
 
+void dma_put_down(struct dma *, uint64_t until, uint64_t now);
 /* Puts down every cycle before `until` in which an instruction was in service. Called before anything changes there. */
-void dma_settle(struct dma *, uint64_t until, uint64_t now);
+static inline void dma_settle(struct dma *d, uint64_t until, uint64_t now)
+{
+	if (d->listener.span && d->settled < until)
+		dma_put_down(d, until, now);
+}
 
 #endif

@@ -7,8 +7,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* n * num / den without a division: hw_ratio_up() and hw_ratio_down(), to the bit. */
+struct conversion {
+	uint64_t num, den;
+	uint64_t inverse; /* 2^64 / den, rounded down */
+};
+
 struct crossing {
-	struct hw_clock_ratio ratio;
+	struct conversion to_cycles, to_clks;
 	uint64_t cdc;
 	struct dram *dram;
 	const struct probe *probe;
@@ -27,21 +33,50 @@ struct crossing {
 	} explain;
 };
 
+static struct conversion conversion_of(uint64_t num, uint64_t den)
+{
+	return (struct conversion){ num, den, UINT64_MAX / den };
+}
+
+static uint64_t divided(const struct conversion *c, uint64_t n)
+{
+	uint64_t quotient = (uint64_t)((unsigned __int128)n * c->inverse >> 64), rest = n - quotient * c->den;
+	for (; rest >= c->den; rest -= c->den) /* twice at most */
+		quotient++;
+	return quotient;
+}
+
+static uint64_t up(const struct conversion *c, uint64_t n)
+{
+	uint64_t product;
+	if (__builtin_mul_overflow(n, c->num, &product) || product > UINT64_MAX - c->den)
+		return hw_ratio_up(n, c->num, c->den);
+	return divided(c, product + c->den - 1);
+}
+
+static uint64_t down(const struct conversion *c, uint64_t n)
+{
+	uint64_t product;
+	if (__builtin_mul_overflow(n, c->num, &product))
+		return hw_ratio_down(n, c->num, c->den);
+	return divided(c, product);
+}
+
 static uint64_t cycle_of(const struct crossing *x, uint64_t clk)
 {
-	return hw_ratio_cycle_of_clk(x->ratio, clk);
+	return up(&x->to_cycles, clk);
 }
 
 /* The first DRAM edge at or after an NPU edge. */
 static uint64_t clk_after(const struct crossing *x, uint64_t cycle)
 {
-	return hw_ratio_up(cycle, x->ratio.den, x->ratio.num);
+	return up(&x->to_clks, cycle);
 }
 
 /* The last one at or before it. */
 static uint64_t clk_before(const struct crossing *x, uint64_t cycle)
 {
-	return hw_ratio_clk_of_cycle(x->ratio, cycle);
+	return down(&x->to_clks, cycle);
 }
 
 static void dram_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
@@ -64,8 +99,10 @@ struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct prob
 	struct crossing *x = calloc(1, sizeof(*x));
 	if (!x)
 		return NULL;
-	*x = (struct crossing){ .ratio = hw_clock_ratio(hw), .cdc = hw->dma.cdc_cycles, .probe = probe, .wake = *wake,
-				.open = UINT64_MAX, .look_at = NPU_NEVER };
+	struct hw_clock_ratio ratio = hw_clock_ratio(hw);
+	*x = (struct crossing){ .to_cycles = conversion_of(ratio.num, ratio.den),
+				.to_clks = conversion_of(ratio.den, ratio.num), .cdc = hw->dma.cdc_cycles,
+				.probe = probe, .wake = *wake, .open = UINT64_MAX, .look_at = NPU_NEVER };
 	/* Back, and there again; never less, as both roundings only add. */
 	x->reaction = clk_before(x, 2 * x->cdc);
 	struct dram_config config = hw->dram;

@@ -18,6 +18,13 @@ struct flight {
 	bool sync;
 };
 
+/* When the waits of an instruction hold, and by whose posts. */
+struct waits {
+	uint64_t hold_at;
+	uint64_t seen[NPU_SYNC_SLOTS];
+	uint32_t by[NPU_SYNC_SLOTS];
+};
+
 struct engine {
 	enum npu_engine id;
 	const struct npu_program *program;
@@ -33,16 +40,11 @@ struct engine {
 	uint64_t last_start; /* when the head of the queue became it */
 	uint64_t last_end;
 	uint64_t now;
+	uint32_t waits_of;   /* the instruction whose waits are known, */
+	struct waits waits;  /* once all of its counts are posted: then nothing can change them */
 
 	uint64_t covered;
 	struct probe_span span; /* held back; empty when from == to */
-};
-
-/* When the waits of an instruction hold, and by whose posts. */
-struct waits {
-	uint64_t hold_at;
-	uint64_t seen[NPU_SYNC_SLOTS];
-	uint32_t by[NPU_SYNC_SLOTS];
 };
 
 struct engine *engine_new(enum npu_engine id, const struct npu_program *program, struct semaphores *semaphores,
@@ -52,7 +54,7 @@ struct engine *engine_new(enum npu_engine id, const struct npu_program *program,
 	if (!e)
 		return NULL;
 	*e = (struct engine){ .id = id, .program = program, .semaphores = semaphores, .probe = probe, .wake = *wake,
-			      .span = { .from = NPU_NEVER, .to = NPU_NEVER } };
+			      .waits_of = PROBE_NOBODY, .span = { .from = NPU_NEVER, .to = NPU_NEVER } };
 	ring_init(&e->queue, sizeof(struct entry));
 	ring_init(&e->flights, sizeof(struct flight));
 	return e;
@@ -237,20 +239,23 @@ static bool start_heads(struct engine *e, uint64_t now, uint64_t *next)
 		struct entry head = *(struct entry *)ring_at(&e->queue, 0);
 		const struct npu_insn *insn = &e->program->insns[head.insn];
 		bool sync = npu_op_is_sync(insn->op);
-		struct waits w;
+		const struct waits *w = &e->waits;
 		if (head.issued > now) {
 			*next = head.issued;
 			break;
 		}
-		look_at_waits(e, insn, &w);
-		uint64_t at = w.hold_at > now ? w.hold_at : sync ? now : e->ops->accept_at(e->body, now, head.insn);
+		if (e->waits_of != head.insn) {
+			look_at_waits(e, insn, &e->waits);
+			e->waits_of = w->hold_at == NPU_NEVER ? PROBE_NOBODY : head.insn;
+		}
+		uint64_t at = w->hold_at > now ? w->hold_at : sync ? now : e->ops->accept_at(e->body, now, head.insn);
 		if (at > now) {
 			*next = at;
 			break;
 		}
 		if (!e->ops->in_service(e->body))
-			cover_wait(e, &head, &w, now);
-		start(e, &head, &w, sync, now);
+			cover_wait(e, &head, w, now);
+		start(e, &head, w, sync, now);
 		if (!sync)
 			return true;
 	}

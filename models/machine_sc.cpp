@@ -44,7 +44,7 @@ class Machine {
 			"sequencer", "dram"
 		};
 		for (unsigned b = 0; b < MACHINE_BLOCKS; b++)
-			block_[b] = std::make_unique<Block>(names[b], step, core_, b);
+			block_[b] = std::make_unique<Block>(names[b], step, core_, b, &agenda_);
 		starter_ = std::make_unique<Starter>("start", [this] { machine_start(core_); });
 	}
 
@@ -67,6 +67,7 @@ class Machine {
 	}
 
 	struct machine *core_ = nullptr;
+	Agenda agenda_;
 	std::array<std::unique_ptr<Block>, MACHINE_BLOCKS> block_;
 	std::unique_ptr<Starter> starter_;
 };

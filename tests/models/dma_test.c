@@ -206,7 +206,7 @@ END_TEST
 START_TEST(scatters_conflict_page_by_page)
 {
 	static const uint32_t even[] = { 0, 2, 4 }, odd[] = { 1, 3, 5 }, mixed[] = { 1, 2, 7 };
-	struct npu_table tables[] = { { "even", 0, 3, even }, { "odd", 0, 3, odd }, { "mixed", 0, 3, mixed } };
+	struct npu_table tables[] = { { "even", 0, 3, even, 0 }, { "odd", 0, 3, odd, 0 }, { "mixed", 0, 3, mixed, 0 } };
 	struct npu_program p = { .ntables = 3, .tables = tables };
 	struct npu_insn a, b;
 	memset(&a, 0, sizeof(a));
