@@ -47,7 +47,7 @@ bool twin_add_kernels(struct twin_table *t, unsigned each, uint64_t longest, uin
 			struct case_rng r = { (uint64_t)(k - npu_kernels) * 4 + (uint64_t)(c - preset_capacities) };
 			struct npu_error err;
 			struct hw hw;
-			if (!config_load(&hw, c->name, NULL, 0, &err)) {
+			if (!config_load(&hw, c->name, twin_sets, TWIN_SETS, &err)) {
 				fprintf(stderr, "%s: %s\n", c->name, err.text);
 				return false;
 			}

@@ -31,13 +31,18 @@ static bool one_in(struct random *r, unsigned n)
 
 /* ---- machines ---- */
 
+const char *const twin_sets[TWIN_SETS] = { "dram.channel_hash=no", "dram.turn=65536", "dram.hit_cap=0" };
+
 static struct hw preset(const char *name, const char *part)
 {
 	struct hw hw;
 	struct npu_error err;
 	char set[80];
+	const char *sets[TWIN_SETS + 1];
+	memcpy(sets, twin_sets, sizeof twin_sets);
 	snprintf(set, sizeof set, "dram.part=%s", part ? part : "");
-	if (!config_load(&hw, name, (const char *const[]){ set }, part != NULL, &err)) {
+	sets[TWIN_SETS] = set;
+	if (!config_load(&hw, name, sets, TWIN_SETS + (part != NULL), &err)) {
 		fprintf(stderr, "%s: %s\n", name, err.text);
 		exit(2);
 	}

@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* Controller policies that the twin leaves out, at their neutral values: every machine of these tests has them. */
+enum { TWIN_SETS = 3 };
+extern const char *const twin_sets[TWIN_SETS];
+
 /* A preset, of which keys have changed unless `plain`; hw_check takes it. */
 struct hw twin_random_hw(uint64_t seed, bool plain);
 /* It fits the machine; read in program order, every wait finds its count. Exits when the assembly refuses it. */
