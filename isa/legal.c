@@ -239,6 +239,19 @@ static bool move_to(struct brackets *b, uint32_t region)
 	return close_to(b, region);
 }
 
+/* After the brackets have been followed: a parent comes before its children. */
+static bool legal_depth(const struct npu_program *program, struct npu_error *err)
+{
+	for (uint32_t i = 0; i < program->nregions; i++) {
+		unsigned depth = 0;
+		for (uint32_t r = i; r != NPU_NO_REGION; r = program->regions[r].parent)
+			if (++depth > NPU_MAX_DEPTH)
+				return npu_fail(err, NPU_ERR_VALUE, "region %" PRIu32 " lies too deep: regions nest at most %d deep",
+						i, NPU_MAX_DEPTH);
+	}
+	return true;
+}
+
 static bool legal_regions(const struct npu_program *program, struct npu_error *err)
 {
 	struct brackets b = { program, NPU_NO_REGION, 0 };
@@ -250,7 +263,7 @@ static bool legal_regions(const struct npu_program *program, struct npu_error *e
 	}
 	if (b.opened < program->nregions && !move_to(&b, program->nregions - 1))
 		return npu_fail(err, NPU_ERR_VALUE, "regions must nest like brackets");
-	return true;
+	return legal_depth(program, err);
 }
 
 static bool legal_places(const struct npu_program *program, struct npu_error *err)

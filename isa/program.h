@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* Names are at most NPU_MAX_NAME bytes long, files NPU_MAX_PATH. */
-enum { NPU_MAX_SEMS = 65535, NPU_SEM_MAX_COUNT = 65535, NPU_MAX_RANK = 5, NPU_MAX_NAME = 255, NPU_MAX_PATH = 4095 };
+/* Names are at most NPU_MAX_NAME bytes long, files NPU_MAX_PATH; regions nest at most NPU_MAX_DEPTH deep, for reports name
+ * them by their whole path. */
+enum { NPU_MAX_SEMS = 65535, NPU_SEM_MAX_COUNT = 65535, NPU_MAX_RANK = 5, NPU_MAX_NAME = 255, NPU_MAX_PATH = 4095, NPU_MAX_DEPTH = 64 };
 #define NPU_NO_REGION 0xffffffffu
 /* Ends of the address spaces: 40 bits of DRAM, 31 of SRAM, 31 of accumulators. */
 #define NPU_DRAM_LIMIT  ((uint64_t)1 << 40)

@@ -417,6 +417,27 @@ START_TEST(buffers_live_from_first_to_end)
 }
 END_TEST
 
+static struct npu_program *nested(unsigned depth, struct npu_error *err)
+{
+	struct npu_assembly *assembly = npu_assembly_new("nested");
+	for (unsigned i = 0; i < depth; i++)
+		npu_assembly_region_begin(assembly, "r");
+	for (unsigned i = 0; i < depth; i++)
+		npu_assembly_region_end(assembly);
+	return npu_assembly_finish(assembly, err);
+}
+
+START_TEST(regions_nest_64_deep_and_no_deeper)
+{
+	struct npu_error err;
+	struct npu_program *p = nested(64, &err);
+	ck_assert_ptr_nonnull(p);
+	npu_program_free(p);
+	ck_assert_ptr_null(nested(65, &err));
+	ck_assert_str_eq(err.text, "region 64 lies too deep: regions nest at most 64 deep");
+}
+END_TEST
+
 START_TEST(regions_nest_like_brackets)
 {
 	struct npu_assembly *assembly = npu_assembly_new("regions");
@@ -626,6 +647,7 @@ static Suite *program_suite(void)
 	tcase_add_test(tests, slots_are_brought_into_one_order);
 	tcase_add_test(tests, tensors_are_well_formed);
 	tcase_add_test(tests, buffers_live_from_first_to_end);
+	tcase_add_test(tests, regions_nest_64_deep_and_no_deeper);
 	tcase_add_test(tests, regions_nest_like_brackets);
 	tcase_add_test(tests, needs_are_the_highest_bytes_touched);
 	tcase_add_test(tests, needs_of_long_tables_are_exact);
