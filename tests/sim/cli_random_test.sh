@@ -6,8 +6,8 @@ set -uo pipefail
 unset NPUSIM_PRESETS
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/work" "$folder/inputs"
-cd "$folder/work" || exit 1
+mkdir "$folder/runs" "$folder/inputs"
+cd "$folder/runs" || exit 1
 printf 'extends: edge-1mb\nsram: {size: 2MiB}\n' >../inputs/good.yaml
 printf 'sram: {size: [2MiB\n' >../inputs/bad.yaml
 printf 'sync.load\n' >../inputs/p.npu
@@ -44,8 +44,8 @@ for ((i = 0; i < runs; i++)); do
         failures=$((failures + 1))
     fi
 done
-left=$(cd .. && find . -not -path './work/*' | sort | tr '\n' ' ')
-[ "$left" = '. ./err ./inputs ./inputs/bad.yaml ./inputs/good.yaml ./inputs/p.npu ./inputs/p.npub ./inputs/t.trace ./out ./work ' ] ||
+left=$(cd .. && find . -not -path './runs/*' | sort | tr '\n' ' ')
+[ "$left" = '. ./err ./inputs ./inputs/bad.yaml ./inputs/good.yaml ./inputs/p.npu ./inputs/p.npub ./inputs/t.trace ./out ./runs ' ] ||
     { echo "FAIL: files that nobody named: $left" >&2; failures=$((failures + 1)); }
 printf '%d command lines, %d failures\n' "$runs" "$failures"
 [ "$failures" = 0 ]
