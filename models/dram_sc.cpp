@@ -7,12 +7,10 @@
 
 namespace {
 
-/* Clocks that one wake-up decides: nobody else is there to interfere. */
-constexpr uint64_t kStride = 4096;
-
 uint64_t step(void *ctx, unsigned, uint64_t now)
 {
-	uint64_t open = dram_feed_step(static_cast<struct dram_feed *>(ctx), now + kStride);
+	/* Nobody else is there to interfere. */
+	uint64_t open = dram_feed_step(static_cast<struct dram_feed *>(ctx), now + npu::kQuantum);
 	return open == UINT64_MAX || open > now ? open : now + 1;
 }
 
@@ -25,17 +23,15 @@ extern "C" bool machine_run_dram(const struct dram_config *config, const struct 
 	struct dram_feed *feed = dram_feed_new(config, requests, n, window, answers);
 	if (!feed)
 		return npu_fail(err, NPU_ERR_VALUE, "the DRAM part cannot be built");
-	std::unique_ptr<npu::Block> block;
-	std::unique_ptr<npu::Starter> starter;
+	std::unique_ptr<npu::Clockwork> clockwork;
 	bool ok = npu::simulate(
 		[&] {
-			block = std::make_unique<npu::Block>("dram", step, feed, 0);
-			starter = std::make_unique<npu::Starter>("start", [&] { block->wake(0); });
+			clockwork = std::make_unique<npu::Clockwork>("dram", step, feed, [&] { clockwork->wake(0, 0); });
 		},
 		err);
 	*totals = {};
 	dram_feed_finish(feed, totals);
-	totals->sc_activations = block ? block->activations() : 0;
+	totals->sc_activations = clockwork ? clockwork->activations() : 0;
 	dram_feed_free(feed);
 	return ok;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drives the machine with SystemC: a module and a method a block, no timing rule. */
+/* Drives the machine with SystemC. No timing rule is here. */
 #include "models/machine_sc.h"
 
-#include <array>
 #include <exception>
 #include <memory>
 #include <new>
@@ -38,28 +37,15 @@ class Machine {
 
 	void build()
 	{
-		static const char *const names[MACHINE_BLOCKS] = {
-#define ENGINE(NAME, text, doc) text,
-#include "isa/engine.def"
-			"sequencer", "dram"
-		};
-		for (unsigned b = 0; b < MACHINE_BLOCKS; b++)
-			block_[b] = std::make_unique<Block>(names[b], step, core_, b, &agenda_);
-		starter_ = std::make_unique<Starter>("start", [this] { machine_start(core_); });
+		clockwork_ = std::make_unique<Clockwork>("machine", step, core_, [this] { machine_start(core_); });
 	}
 
-	uint64_t activations() const
-	{
-		uint64_t sum = 0;
-		for (const auto &block : block_)
-			sum += block ? block->activations() : 0;
-		return sum;
-	}
+	uint64_t activations() const { return clockwork_ ? clockwork_->activations() : 0; }
 
     private:
 	static void wake(void *ctx, unsigned block, uint64_t cycle)
 	{
-		static_cast<Machine *>(ctx)->block_[block]->wake(cycle);
+		static_cast<Machine *>(ctx)->clockwork_->wake(block, cycle);
 	}
 	static uint64_t step(void *ctx, unsigned block, uint64_t now)
 	{
@@ -67,9 +53,7 @@ class Machine {
 	}
 
 	struct machine *core_ = nullptr;
-	Agenda agenda_;
-	std::array<std::unique_ptr<Block>, MACHINE_BLOCKS> block_;
-	std::unique_ptr<Starter> starter_;
+	std::unique_ptr<Clockwork> clockwork_;
 };
 
 } // namespace

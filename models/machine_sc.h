@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the SystemC shells share: a block is one SC_METHOD that steps a plain C core. One unit of SystemC time is a cycle. */
+/* What the SystemC shells share: an SC_METHOD that steps plain C blocks. One unit of SystemC time is a cycle. */
 #ifndef NPU_MODELS_MACHINE_SC_H
 #define NPU_MODELS_MACHINE_SC_H
 
@@ -13,88 +13,69 @@
 
 namespace npu {
 
-/* When each block of a machine is looked at next. */
-struct Agenda {
-	uint64_t next[MACHINE_BLOCKS];
+/* Cycles by which blocks may be stepped ahead of SystemC's time. */
+constexpr uint64_t kQuantum = 4096;
 
-	Agenda() { std::fill(std::begin(next), std::end(next), NPU_NEVER); }
-	uint64_t earliest() const { return *std::min_element(std::begin(next), std::end(next)); }
-};
-
-/* Steps a core at the earliest cycle that it was woken for. While no other block is to be looked at before, it runs ahead of
- * SystemC's time: nobody can tell, and a wake-up is saved. */
-class Block : public sc_core::sc_module {
+/* Steps blocks, each at the earliest cycle that it was woken for. Between two blocks stands no event of SystemC: the method
+ * goes from one due cycle to the next, ahead of SystemC's time (temporal decoupling), but neither further than a quantum nor
+ * to the next event of any other SystemC process. So nobody can tell. */
+class Clockwork : public sc_core::sc_module {
     public:
-	SC_HAS_PROCESS(Block);
+	SC_HAS_PROCESS(Clockwork);
 
-	/* `step(now)` returns the next cycle to look, NPU_NEVER: only when woken. Without an agenda it never runs ahead. */
-	Block(sc_core::sc_module_name name, uint64_t (*step)(void *ctx, unsigned block, uint64_t now), void *ctx,
-	      unsigned block, Agenda *agenda = nullptr)
-	    : sc_module(name), step_(step), ctx_(ctx), block_(block), agenda_(agenda)
+	/* `step(now)` returns the next cycle to look, NPU_NEVER: only when woken. `begin` is called when the simulation begins. */
+	using Step = uint64_t (*)(void *ctx, unsigned block, uint64_t now);
+	Clockwork(sc_core::sc_module_name name, Step step, void *ctx, std::function<void()> begin)
+	    : sc_module(name), step_(step), ctx_(ctx), begin_(begin)
 	{
+		std::fill(std::begin(next_), std::end(next_), NPU_NEVER);
+		SC_METHOD(start);
 		SC_METHOD(run);
 		sensitive << event_;
 		dont_initialize();
 	}
 
-	void wake(uint64_t cycle)
+	/* Step `block` at `cycle`, which lies not before SystemC's time. */
+	void wake(unsigned block, uint64_t cycle)
 	{
-		if (cycle >= next_)
+		if (cycle >= next_[block])
 			return;
-		plan(cycle);
-		if (!stepping_)
-			notify(sc_core::sc_time_stamp().value());
+		next_[block] = cycle;
+		if (!running_)
+			event_.notify(sc_core::sc_time::from_value(cycle - sc_core::sc_time_stamp().value()));
 	}
 
 	uint64_t activations() const { return activations_; }
 
     private:
+	void start() { begin_(); }
 	void run()
 	{
 		const uint64_t time = sc_core::sc_time_stamp().value();
-		uint64_t now = time;
+		const uint64_t others = sc_core::sc_time_to_pending_activity().value();
+		const uint64_t limit = time + std::clamp(others, uint64_t{ 1 }, kQuantum);
 		activations_++;
-		stepping_ = true;
-		do {
-			plan(NPU_NEVER);
-			uint64_t next = step_(ctx_, block_, now);
-			now = next < next_ ? next : next_;
-			plan(NPU_NEVER);
-		} while (agenda_ && now < agenda_->earliest());
-		stepping_ = false;
-		plan(now);
+		running_ = true;
+		uint64_t now;
+		while ((now = earliest()) < limit)
+			for (unsigned b = 0; b < MACHINE_BLOCKS; b++)
+				if (next_[b] == now) {
+					next_[b] = NPU_NEVER;
+					wake(b, step_(ctx_, b, now));
+				}
+		running_ = false;
 		if (now != NPU_NEVER)
-			notify(time);
+			event_.notify(sc_core::sc_time::from_value(now - time));
 	}
-	void plan(uint64_t cycle)
-	{
-		next_ = cycle;
-		if (agenda_)
-			agenda_->next[block_] = cycle;
-	}
-	void notify(uint64_t now) { event_.notify(sc_core::sc_time::from_value(next_ - now)); }
+	uint64_t earliest() const { return *std::min_element(std::begin(next_), std::end(next_)); }
 
 	sc_core::sc_event event_;
-	uint64_t (*step_)(void *, unsigned, uint64_t);
+	Step step_;
 	void *ctx_;
-	unsigned block_;
-	Agenda *agenda_;
-	uint64_t next_ = NPU_NEVER;
-	bool stepping_ = false; /* what it is woken for meanwhile is noted, and told to SystemC once */
-	uint64_t activations_ = 0;
-};
-
-/* Calls `begin` when the simulation does. */
-class Starter : public sc_core::sc_module {
-    public:
-	SC_HAS_PROCESS(Starter);
-
-	Starter(sc_core::sc_module_name name, std::function<void()> begin) : sc_module(name), begin_(begin) { SC_METHOD(run); }
-
-    private:
-	void run() { begin_(); }
-
 	std::function<void()> begin_;
+	uint64_t next_[MACHINE_BLOCKS];
+	bool running_ = false; /* what is woken meanwhile is noted, and told to SystemC once */
+	uint64_t activations_ = 0;
 };
 
 /* Elaborates with `build` and runs until no event is left. SystemC prints nothing and no exception leaves. False: SystemC
