@@ -25,6 +25,9 @@ struct crossing {
 	uint64_t open;     /* clk from which a larger horizon decides more */
 	uint64_t look_at;  /* the cycle at which an answer decided there can be back */
 	uint64_t told;     /* the earliest completion of the current call of dram_run */
+	/* In the DRAM's place; request NULL: nobody is. */
+	struct outside outside;
+	struct dram_stats outside_stats; /* latencies in cycles */
 	/* dram_explain on its way to the caller's emit. */
 	struct {
 		void (*emit)(void *ctx, enum npu_state state, uint64_t from, uint64_t to);
@@ -134,6 +137,31 @@ void crossing_attach(struct crossing *x, enum crossing_port port, const struct c
 	x->user[port] = *user;
 }
 
+void crossing_attach_outside(struct crossing *x, const struct outside *memory)
+{
+	x->outside = *memory;
+	x->look_at = x->cdc;
+}
+
+void crossing_answer(struct crossing *x, const struct outside_answer *a)
+{
+	const struct outside_request *r = &a->request;
+	struct dram_stats *s = &x->outside_stats;
+	uint64_t latency = a->done - r->arrival;
+	if (r->write) {
+		s->writes++;
+		s->write_bytes += r->bytes;
+	} else {
+		s->reads++;
+		s->read_bytes += r->bytes;
+		s->read_latency_sum += latency;
+		s->read_latency_max = latency > s->read_latency_max ? latency : s->read_latency_max;
+	}
+	s->bus_bytes += a->bus_bytes;
+	s->last_data_clk = a->done > s->last_data_clk ? a->done : s->last_data_clk;
+	x->user[r->port].done(x->user[r->port].ctx, r->tag, a->done + x->cdc);
+}
+
 static void set_open(struct crossing *x, uint64_t clk)
 {
 	x->open = clk;
@@ -143,6 +171,12 @@ static void set_open(struct crossing *x, uint64_t clk)
 void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, uint64_t addr, uint32_t bytes, bool write,
 		   uint32_t tag)
 {
+	if (x->outside.request) {
+		x->outside.request(x->outside.ctx, &(struct outside_request){ .arrival = now + x->cdc, .addr = addr,
+									      .bytes = bytes, .tag = tag,
+									      .port = (uint8_t)port, .write = write });
+		return;
+	}
 	uint64_t arrival = clk_after(x, now + x->cdc);
 	assert(arrival >= x->horizon);
 	dram_push(x->dram, arrival, &(struct dram_request){ .addr = addr, .nbytes = bytes, .tag = tag, .write = write,
@@ -180,6 +214,11 @@ static void decide(struct crossing *x, uint64_t now)
 
 uint64_t crossing_step(struct crossing *x, uint64_t now)
 {
+	if (x->outside.request) {
+		/* It may answer at any time from now on, and needs no look. */
+		x->look_at = now + x->cdc;
+		return NPU_NEVER;
+	}
 	if (x->look_at <= now)
 		decide(x, now);
 	return x->look_at;
@@ -218,6 +257,10 @@ static void explained(void *ctx, enum dram_wait wait, uint64_t from, uint64_t to
 void crossing_explain(struct crossing *x, enum crossing_port port, uint32_t tag, uint64_t from, uint64_t to, uint64_t now,
 		      void (*emit)(void *ctx, enum npu_state state, uint64_t from, uint64_t to), void *ctx)
 {
+	if (x->outside.request) {
+		emit(ctx, NPU_STATE_DRAM_LATENCY, from, to);
+		return;
+	}
 	/* What cycle c sees of the DRAM is the clock whose edge was last at or before it. */
 	uint64_t first = clk_before(x, from), last = clk_before(x, to - 1);
 	if (last >= x->horizon)
@@ -233,10 +276,18 @@ void crossing_explain(struct crossing *x, enum crossing_port port, uint32_t tag,
 
 uint64_t crossing_drain(struct crossing *x)
 {
-	return cycle_of(x, dram_drain(x->dram));
+	return x->outside.request ? x->outside_stats.last_data_clk : cycle_of(x, dram_drain(x->dram));
 }
 
 void crossing_stats(const struct crossing *x, struct dram_stats *stats)
 {
-	dram_stats(x->dram, stats);
+	if (!x->outside.request) {
+		dram_stats(x->dram, stats);
+		return;
+	}
+	*stats = x->outside_stats;
+	/* The figures of struct dram_stats are in clocks of the configured part. */
+	stats->read_latency_sum = clk_before(x, stats->read_latency_sum);
+	stats->read_latency_max = clk_before(x, stats->read_latency_max);
+	stats->last_data_clk = clk_after(x, stats->last_data_clk);
 }

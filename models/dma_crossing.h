@@ -7,6 +7,7 @@
 #include "models/dram/dram.h"
 #include "models/hw.h"
 #include "models/machine_wake.h"
+#include "models/outside.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,12 @@ struct crossing;
 struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct probe *probe, const struct machine_wake *wake);
 void crossing_free(struct crossing *);
 void crossing_attach(struct crossing *, enum crossing_port port, const struct crossing_user *user);
+
+/* Requests go to `memory` (copied) instead of models/dram, before the first. They arrive at an NPU edge, as the memory has a
+ * clock of its own; why they take their time only it knows: the cause is dram_latency. */
+void crossing_attach_outside(struct crossing *, const struct outside *memory);
+/* An answer of the memory outside, at cycle `answer->done`. */
+void crossing_answer(struct crossing *, const struct outside_answer *answer);
 
 /* A request leaves the port at `now`. It arrives cdc_cycles later, at the first DRAM edge from then on; at one edge the
  * lower port comes first. Its answer takes the same way back. */

@@ -148,6 +148,16 @@ void machine_free(struct machine *m)
 	free(m);
 }
 
+void machine_attach_memory(struct machine *m, const struct outside *memory)
+{
+	crossing_attach_outside(m->crossing, memory);
+}
+
+void machine_answer(struct machine *m, const struct outside_answer *answer)
+{
+	crossing_answer(m->crossing, answer);
+}
+
 void machine_start(struct machine *m)
 {
 	sequencer_start(m->sequencer);

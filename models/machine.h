@@ -50,6 +50,20 @@ struct machine_totals {
 bool machine_run(const struct hw *hw, const struct npu_program *program, unsigned ideal, const struct probe *probe,
 		 struct machine_totals *totals, struct npu_error *err);
 
+/* Another memory in the place of models/dram: a TLM-2.0 target. docs/models/outside.md. */
+struct machine_memory {
+	/* Called while the model is built: makes the memory, which lives until the process ends, and binds it to `socket`, a
+	 * tlm::tlm_initiator_socket<>*. May throw a std::exception. */
+	void (*attach)(void *socket, const char *arguments);
+	const char *arguments; /* for attach; not NULL */
+};
+
+/* As machine_run, with that memory. False also when it breaks the protocol: an error response, an answer to nothing, no answer
+ * for 10 ms of simulated time. */
+bool machine_run_memory(const struct hw *hw, const struct npu_program *program, unsigned ideal,
+			const struct machine_memory *memory, const struct probe *probe, struct machine_totals *totals,
+			struct npu_error *err);
+
 /* DRAM requests through the SystemC shell alone: benchmark and `npusim dram`. They come in order, each no earlier than at its
  * `clk` and, of those that the controller holds, no more than `window` at a time: the next one comes when one is done. */
 struct machine_dram_request {

@@ -6,6 +6,7 @@
 
 #include "models/machine.h"
 #include "models/machine_wake.h"
+#include "models/outside.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,10 @@ struct machine;
 struct machine *machine_new(const struct hw *hw, const struct npu_program *program, unsigned ideal,
 			    const struct probe *probe, const struct machine_wake *wake, struct npu_error *err);
 void machine_free(struct machine *);
+
+/* Another memory in the DRAM's place (copied), before machine_start(), and its answers. */
+void machine_attach_memory(struct machine *, const struct outside *memory);
+void machine_answer(struct machine *, const struct outside_answer *answer);
 
 /* Begins at cycle 0: the sequencer issues. */
 void machine_start(struct machine *);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drives the machine with SystemC. No timing rule is here. */
 #include "models/machine_sc.h"
+#include "models/tlm_sc.h"
 
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace npu {
 namespace {
@@ -15,10 +18,10 @@ void silent(const sc_core::sc_report &report, const sc_core::sc_actions &actions
 		throw report;
 }
 
-void prepare()
+void prepare(sc_core::sc_time_unit unit)
 {
 	sc_core::sc_report_handler::set_handler(silent);
-	sc_core::sc_set_time_resolution(1, sc_core::SC_NS);
+	sc_core::sc_set_time_resolution(1, unit);
 }
 
 class Machine {
@@ -40,9 +43,33 @@ class Machine {
 		clockwork_ = std::make_unique<Clockwork>("machine", step, core_, [this] { machine_start(core_); });
 	}
 
+	/* With a memory outside: SystemC's time is real time, in femtoseconds. */
+	void build(const struct hw *hw, const struct machine_memory *memory)
+	{
+		const Cycles cycles = { 1000000000000000, static_cast<uint64_t>(std::llround(hw->npu.clock_mhz * 1e6)) };
+		clockwork_ = std::make_unique<Clockwork>("machine", step, core_, [this] { machine_start(core_); }, cycles, 1);
+		clockwork_->on_rest([this] { stop_at_rest(); });
+		port_ = std::make_unique<TlmPort>("memory_port", cycles, dram_burst_bytes(&hw->dram),
+						  [this](const struct outside_answer &a) {
+							  machine_answer(core_, &a);
+							  stop_at_rest();
+						  });
+		struct outside outside = { port_.get(), request };
+		machine_attach_memory(core_, &outside);
+		memory->attach(static_cast<tlm::tlm_initiator_socket<> *>(&port_->socket), memory->arguments);
+	}
+
 	uint64_t activations() const { return clockwork_ ? clockwork_->activations() : 0; }
+	const TlmPort *port() const { return port_.get(); }
 
     private:
+	/* The memory's clock may run for ever. */
+	void stop_at_rest()
+	{
+		if (!port_->under_way() && clockwork_->at_rest())
+			sc_core::sc_stop();
+	}
+	static void request(void *ctx, const struct outside_request *r) { static_cast<TlmPort *>(ctx)->request(*r); }
 	static void wake(void *ctx, unsigned block, uint64_t cycle)
 	{
 		static_cast<Machine *>(ctx)->clockwork_->wake(block, cycle);
@@ -54,21 +81,23 @@ class Machine {
 
 	struct machine *core_ = nullptr;
 	std::unique_ptr<Clockwork> clockwork_;
+	std::unique_ptr<TlmPort> port_;
 };
 
 } // namespace
 
-bool simulate(const std::function<void()> &build, struct npu_error *err)
+bool simulate(const std::function<void()> &build, struct npu_error *err, sc_core::sc_time_unit unit)
 {
 	try {
-		prepare();
+		prepare(unit);
 		build();
 		sc_core::sc_start();
 		return true;
 	} catch (const std::bad_alloc &) {
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the simulation");
 	} catch (const std::exception &e) {
-		return npu_fail(err, NPU_ERR_USAGE, "SystemC: %s", e.what());
+		const std::string what = e.what();
+		return npu_fail(err, NPU_ERR_PLUGIN, "SystemC: %s", what.substr(0, what.find('\n')).c_str());
 	}
 }
 
@@ -86,6 +115,21 @@ extern "C" bool machine_run(const struct hw *hw, const struct npu_program *progr
 	npu::Machine machine(hw, program, ideal, probe, err);
 	if (!machine.core() || !npu::simulate([&] { machine.build(); }, err))
 		return false;
+	bool ok = machine_finish(machine.core(), totals, err);
+	totals->sc_activations = machine.activations();
+	return ok;
+}
+
+extern "C" bool machine_run_memory(const struct hw *hw, const struct npu_program *program, unsigned ideal,
+				   const struct machine_memory *memory, const struct probe *probe,
+				   struct machine_totals *totals, struct npu_error *err)
+{
+	npu::Machine machine(hw, program, ideal, probe, err);
+	if (!machine.core() || !npu::simulate([&] { machine.build(hw, memory); }, err, sc_core::SC_FS))
+		return false;
+	const std::string &fault = machine.port()->fault();
+	if (!fault.empty())
+		return npu_fail(err, NPU_ERR_PLUGIN, "the memory does not keep to the protocol: %s", fault.c_str());
 	bool ok = machine_finish(machine.core(), totals, err);
 	totals->sc_activations = machine.activations();
 	return ok;
