@@ -100,7 +100,8 @@ static void account_products(struct account *a, const struct hw *hw, const struc
 	a->ridge_macs_per_byte = macs_per_cycle * hw->npu.clock_mhz * 1e6 / (peak_gb_per_s(hw) * 1e9);
 }
 
-static void account_dram(struct account *a, const struct hw *hw, const struct machine_totals *totals, bool ideal)
+/* `part`: the configured DRAM part is what was there, neither an ideal one nor a memory of the user's. */
+static void account_dram(struct account *a, const struct hw *hw, const struct machine_totals *totals, bool part)
 {
 	const struct dram_stats *d = &totals->dram;
 	double bytes = (double)(d->read_bytes + d->write_bytes);
@@ -109,9 +110,9 @@ static void account_dram(struct account *a, const struct hw *hw, const struct ma
 	a->dram_bus_bytes = d->bus_bytes;
 	a->dram_gb_per_s = share(bytes, a->time_us * 1e3);
 	a->dram_peak_gb_per_s = peak_gb_per_s(hw);
-	a->dram_peak_fraction = ideal ? NAN : a->dram_gb_per_s / a->dram_peak_gb_per_s;
+	a->dram_peak_fraction = part ? a->dram_gb_per_s / a->dram_peak_gb_per_s : NAN;
 	double bus_us = (double)d->bus_busy_clk * clk_ps(hw) / 1e6;
-	a->dram_bus_fraction = ideal ? NAN : share(bus_us, a->time_us * hw->dram.channels);
+	a->dram_bus_fraction = part ? share(bus_us, a->time_us * hw->dram.channels) : NAN;
 	a->dram_row_hit_fraction = ratio((double)d->row_hits, (double)d->bursts);
 	a->dram_mean_latency_ns = ratio((double)d->read_latency_sum * clk_ps(hw) / 1e3, (double)d->reads);
 	a->macs_per_dram_byte = ratio((double)a->macs, bytes);
@@ -160,7 +161,7 @@ bool account_init(struct account *a, const struct simulation_request *request, c
 	a->cycles = totals->cycles;
 	account_time(a, request->hw, r);
 	account_products(a, request->hw, &products);
-	account_dram(a, request->hw, totals, request->ideal & MACHINE_IDEAL_DRAM);
+	account_dram(a, request->hw, totals, !(request->ideal & MACHINE_IDEAL_DRAM) && !request->memory);
 	account_energy(a, request->hw, &products, totals);
 	account_bound(a);
 	if (!traffic_init(&a->traffic, program, totals->fetch_bytes) || !account_regions(a, program, r)) {

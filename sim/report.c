@@ -3,6 +3,7 @@
 #include "sim/simulate.h"
 
 #include "isa/units.h"
+#include "sim/memory_plugin.h"
 #include "sim/report_table.h"
 #include "sim/simulate_parts.h"
 
@@ -108,6 +109,8 @@ static void print_head(const struct simulation *s, FILE *out)
 	print_params(&s->request, out);
 	fprintf(out, "\n%-*s  ", (int)width, hw);
 	print_machine(s, out);
+	if (s->request.memory)
+		fprintf(out, "\n%-*s  %s, in the DRAM's place", (int)width, "memory", s->request.memory->name);
 	if (s->request.ideal) {
 		const char *comma = "";
 		fprintf(out, "\n%-*s  ", (int)width, "ideal");

@@ -2,6 +2,7 @@
 /* `npusim.report/1`: report.def walked from top to bottom. */
 #include "sim/report_json.h"
 
+#include "sim/memory_plugin.h"
 #include "sim/values.h"
 
 #include <inttypes.h>
@@ -103,6 +104,8 @@ json_t *report_json_command(const struct simulation *s)
 	json_object_set_new(command, "subcommand", json_string(r->command));
 	json_object_set_new(command, "subject", json_name(r->subject));
 	json_object_set_new(command, "line", fclose(out) == 0 ? json_name(text) : NULL);
+	if (r->memory)
+		json_object_set_new(command, "memory", json_name(r->memory->name));
 	free(text);
 	return command;
 }

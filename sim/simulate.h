@@ -20,6 +20,7 @@ struct simulation_request {
 	const struct npu_kernel *kernel;   /* NULL for files */
 	const struct npu_args *args;       /* resolved; NULL for files */
 	unsigned ideal;                    /* enum machine_ideal */
+	const struct memory_plugin *memory; /* in the DRAM's place (sim/memory_plugin.h); NULL: none */
 	bool want_record;                  /* keep the event record: timelines need it */
 	const struct values *values;       /* computed beside the run (sim/values.h), for the report; NULL: none were */
 };

@@ -13,7 +13,7 @@ static bool run(struct simulation *s, simulate_machine *machine, struct npu_erro
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %" PRIu32 " instructions",
 				r->program->ninsns);
 	struct probe probe = record_probe(&s->record);
-	return machine(r->hw, r->program, r->ideal, &probe, &s->totals, err) &&
+	return machine(r, &probe, &s->totals, err) &&
 	       record_finish(&s->record, s->totals.cycles, err) &&
 	       account_init(&s->account, r, &s->record, &s->totals, err);
 }

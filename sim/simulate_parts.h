@@ -12,9 +12,9 @@ struct simulation {
 	struct account account;
 };
 
-/* What machine_run() promises. */
-typedef bool simulate_machine(const struct hw *, const struct npu_program *, unsigned ideal, const struct probe *,
-			      struct machine_totals *, struct npu_error *);
+/* Runs what is requested, as machine_run() promises. */
+typedef bool simulate_machine(const struct simulation_request *, const struct probe *, struct machine_totals *,
+			      struct npu_error *);
 /* simulate() on a given machine. */
 struct simulation *simulate_on(simulate_machine *, const struct simulation_request *, struct npu_error *);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim run: simulates a kernel or a program and tells what happened. */
 #include "sim/cmd/check_output.h"
+#include "sim/memory_plugin.h"
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
 #include "sim/values_cli.h"
@@ -106,7 +107,8 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 	return status;
 }
 
-static int simulate_work(const struct cli *cli, const struct work *work, unsigned ideal, struct values *values)
+static int simulate_work(const struct cli *cli, const struct work *work, unsigned ideal, struct values *values,
+			 const struct memory_plugin *memory)
 {
 	struct npu_error err = { 0 };
 	struct simulation_request request = {
@@ -118,6 +120,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.kernel = work->kernel,
 		.args = work->kernel ? &work->args : NULL,
 		.ideal = ideal,
+		.memory = memory,
 		.want_record = cli_value(cli, "timeline") != NULL,
 	};
 	struct timespec begin, end;
@@ -140,11 +143,19 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 static int run_work(const struct cli *cli, const struct work *work, unsigned ideal)
 {
 	struct values *values;
+	struct memory_plugin memory = { 0 };
 	struct npu_error err = { 0 };
-	if (!values_open(cli, work, &values, &err))
+	const char *plugin = cli_value(cli, "memory");
+	if (plugin && !memory_plugin_open(&memory, plugin, &err))
 		return cli_fail(&err);
-	int status = simulate_work(cli, work, ideal, values);
-	values_free(values);
+	int status;
+	if (values_open(cli, work, &values, &err)) {
+		status = simulate_work(cli, work, ideal, values, plugin ? &memory : NULL);
+		values_free(values);
+	} else {
+		status = cli_fail(&err);
+	}
+	memory_plugin_close(&memory);
 	return status;
 }
 
@@ -190,6 +201,7 @@ static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format; may be repeated" },
 	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between" },
+	{ "memory", 0, "F.so[,ARGUMENTS]", "a memory of your own in the DRAM's place, a TLM-2.0 target in a shared object" },
 	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },
 	{ "seed", 0, "N", "of --values: what inputs hold; 1 when not given" },
 	{ "tensor", 0, "NAME=FILE", "of --values: an input's bytes; may be repeated" },

@@ -205,13 +205,14 @@ static inline void play_insn(struct play *p, uint32_t i)
 	p->probe->insn(p->probe->ctx, &event);
 }
 
-/* As machine_run(). Engines are serial, but a product may start when the one before it has streamed; loads go to two
+/* A machine. Engines are serial, but a product may start when the one before it has streamed; loads go to two
  * channels by turns. */
-static inline bool play_machine(const struct hw *hw, const struct npu_program *program, unsigned ideal,
-				const struct probe *probe, struct machine_totals *totals, struct npu_error *err)
+static inline bool play_machine(const struct simulation_request *request, const struct probe *probe,
+				struct machine_totals *totals, struct npu_error *err)
 {
+	const struct npu_program *program = request->program;
 	struct play p = { .program = program, .probe = probe, .totals = totals };
-	(void)hw, (void)ideal, (void)err;
+	(void)err;
 	memset(totals, 0, sizeof(*totals));
 	p.sems = calloc(program->nsems + 1ull, sizeof(*p.sems));
 	for (uint32_t s = 0; s < program->nsems; s++)

@@ -11,10 +11,10 @@
 
 enum { CASES = 12, LONGEST = 96, ALL_IDEAL = 2 * MACHINE_IDEAL_DISPATCH };
 
-static bool loop_machine(const struct hw *hw, const struct npu_program *p, unsigned ideal, const struct probe *probe,
-			 struct machine_totals *totals, struct npu_error *err)
+static bool loop_machine(const struct simulation_request *r, const struct probe *probe, struct machine_totals *totals,
+			 struct npu_error *err)
 {
-	return machine_loop_run(hw, p, ideal, probe, false, totals, err);
+	return machine_loop_run(r->hw, r->program, r->ideal, probe, false, totals, err);
 }
 
 static int compare(const void *a, const void *b)
