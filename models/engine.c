@@ -8,6 +8,7 @@
 struct entry {
 	uint64_t issued;
 	uint32_t insn;
+	bool sync;
 };
 
 /* An instruction that has started and not ended. */
@@ -40,8 +41,9 @@ struct engine {
 	uint64_t last_start; /* when the head of the queue became it */
 	uint64_t last_end;
 	uint64_t now;
-	uint32_t waits_of;   /* the instruction whose waits are known, */
-	struct waits waits;  /* once all of its counts are posted: then nothing can change them */
+	uint32_t waits_of;   /* the instruction whose waits are known: */
+	struct waits waits;  /* for ever once all of its counts are posted, else until there is news of semaphores */
+	uint64_t news;
 
 	uint64_t covered;
 	struct probe_span span; /* held back; empty when from == to */
@@ -195,7 +197,8 @@ void engine_push(struct engine *e, uint32_t insn, uint64_t at)
 {
 	if (!ring_count(&e->queue))
 		machine_wake_up(&e->wake, e->id, at);
-	*(struct entry *)ring_push(&e->queue) = (struct entry){ .issued = at, .insn = insn };
+	bool sync = npu_op_is_sync(e->program->insns[insn].op);
+	*(struct entry *)ring_push(&e->queue) = (struct entry){ .issued = at, .insn = insn, .sync = sync };
 }
 
 static void look_at_waits(struct engine *e, const struct npu_insn *insn, struct waits *w)
@@ -212,18 +215,30 @@ static void look_at_waits(struct engine *e, const struct npu_insn *insn, struct 
 	}
 }
 
-static void start(struct engine *e, const struct entry *head, const struct waits *w, bool sync, uint64_t now)
+/* When the head of the queue sees what it waits for, NPU_NEVER while some of it is not posted. */
+static uint64_t head_holds_at(struct engine *e, uint32_t head)
+{
+	uint64_t news = semaphores_news(e->semaphores, e->id);
+	if (e->waits_of != head || (e->waits.hold_at == NPU_NEVER && e->news != news)) {
+		look_at_waits(e, &e->program->insns[head], &e->waits);
+		e->waits_of = head;
+		e->news = news;
+	}
+	return e->waits.hold_at;
+}
+
+static void start(struct engine *e, const struct entry *head, const struct waits *w, uint64_t now)
 {
 	const struct npu_insn *insn = &e->program->insns[head->insn];
 	struct flight *flight = ring_push(&e->flights);
 	*flight = (struct flight){ .issued = head->issued,
 				   .head = head->issued > e->last_start ? head->issued : e->last_start,
-				   .start = now, .insn = head->insn, .enabled_by = { w->by[0], w->by[1] }, .sync = sync };
+				   .start = now, .insn = head->insn, .enabled_by = { w->by[0], w->by[1] }, .sync = head->sync };
 	for (unsigned i = 0; i < NPU_SYNC_SLOTS; i++)
 		if (insn->wait[i].count)
 			semaphore_take(e->semaphores, insn->wait[i], now);
 	e->last_start = now;
-	if (!sync)
+	if (!head->sync)
 		e->ops->accept(e->body, now, head->insn);
 	ring_pop(&e->queue);
 	sequencer_popped(e->sequencer, e->id, now);
@@ -237,26 +252,21 @@ static bool start_heads(struct engine *e, uint64_t now, uint64_t *next)
 	*next = NPU_NEVER;
 	while (ring_count(&e->queue)) {
 		struct entry head = *(struct entry *)ring_at(&e->queue, 0);
-		const struct npu_insn *insn = &e->program->insns[head.insn];
-		bool sync = npu_op_is_sync(insn->op);
-		const struct waits *w = &e->waits;
 		if (head.issued > now) {
 			*next = head.issued;
 			break;
 		}
-		if (e->waits_of != head.insn) {
-			look_at_waits(e, insn, &e->waits);
-			e->waits_of = w->hold_at == NPU_NEVER ? PROBE_NOBODY : head.insn;
-		}
-		uint64_t at = w->hold_at > now ? w->hold_at : sync ? now : e->ops->accept_at(e->body, now, head.insn);
+		uint64_t at = head_holds_at(e, head.insn);
+		if (at <= now)
+			at = head.sync ? now : e->ops->accept_at(e->body, now, head.insn);
 		if (at > now) {
 			*next = at;
 			break;
 		}
 		if (!e->ops->in_service(e->body))
-			cover_wait(e, &head, w, now);
-		start(e, &head, w, sync, now);
-		if (!sync)
+			cover_wait(e, &head, &e->waits, now);
+		start(e, &head, &e->waits, now);
+		if (!head.sync)
 			return true;
 	}
 	return false;

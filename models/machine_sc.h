@@ -62,11 +62,12 @@ class Clockwork : public sc_core::sc_module {
 		if (cycle >= next_[block])
 			return;
 		next_[block] = cycle;
+		soonest_ = std::min(soonest_, cycle);
 		if (!running_)
 			event_.notify(cycles_.time(cycle) - sc_core::sc_time_stamp());
 	}
 	/* Nothing is to be stepped unless somebody wakes a block. */
-	bool at_rest() const { return !running_ && earliest() == NPU_NEVER; }
+	bool at_rest() const { return !running_ && soonest_ == NPU_NEVER; }
 	/* `f` is called whenever it has come to rest. */
 	void on_rest(std::function<void()> f) { on_rest_ = f; }
 
@@ -82,20 +83,26 @@ class Clockwork : public sc_core::sc_module {
 		const uint64_t limit = at + std::clamp(others, uint64_t{ 1 }, quantum_);
 		activations_++;
 		running_ = true;
-		uint64_t now;
-		while ((now = earliest()) < limit)
-			for (unsigned b = 0; b < MACHINE_BLOCKS; b++)
-				if (next_[b] == now) {
-					next_[b] = NPU_NEVER;
-					wake(b, step_(ctx_, b, now));
-				}
+		while (soonest_ < limit)
+			step_all(soonest_);
 		running_ = false;
-		if (now != NPU_NEVER)
-			event_.notify(cycles_.time(now) - time);
+		if (soonest_ != NPU_NEVER)
+			event_.notify(cycles_.time(soonest_) - time);
 		else if (on_rest_)
 			on_rest_();
 	}
-	uint64_t earliest() const { return *std::min_element(std::begin(next_), std::end(next_)); }
+	/* Blocks that are woken for `now` once more, by one behind them, are stepped again in the next round. */
+	void step_all(uint64_t now)
+	{
+		soonest_ = NPU_NEVER;
+		for (unsigned b = 0; b < MACHINE_BLOCKS; b++) {
+			if (next_[b] == now) {
+				next_[b] = NPU_NEVER;
+				wake(b, step_(ctx_, b, now));
+			}
+			soonest_ = std::min(soonest_, next_[b]);
+		}
+	}
 
 	sc_core::sc_event event_;
 	Step step_;
@@ -103,7 +110,8 @@ class Clockwork : public sc_core::sc_module {
 	std::function<void()> begin_, on_rest_;
 	Cycles cycles_;
 	uint64_t quantum_;
-	uint64_t next_[MACHINE_BLOCKS];
+	uint64_t next_[MACHINE_BLOCKS]; /* when each block is looked at next */
+	uint64_t soonest_ = NPU_NEVER;  /* and the first of them */
 	bool running_ = false; /* what is woken meanwhile is noted, and told to SystemC once */
 	uint64_t activations_ = 0;
 };

@@ -26,6 +26,7 @@ struct semaphores {
 	uint64_t latency;
 	uint32_t failed_sem; /* the first semaphore over its maximum, or PROBE_NOBODY */
 	uint32_t failed_insn;
+	uint64_t news[NPU_ENGINES];
 	struct semaphore *sem;
 };
 
@@ -65,9 +66,16 @@ void semaphore_post(struct semaphores *s, struct npu_sem_ref what, uint32_t insn
 	*post = (struct post){ .seen = end + s->latency, .insn = insn, .count = what.count };
 	sem->held += what.count;
 	if (sem->wanted && sem->held >= sem->wanted) {
+		enum npu_engine waiter = s->program->sems[what.sem].waiter;
 		sem->wanted = 0;
-		machine_wake_up(&s->wake, s->program->sems[what.sem].waiter, post->seen);
+		s->news[waiter]++;
+		machine_wake_up(&s->wake, waiter, post->seen);
 	}
+}
+
+uint64_t semaphores_news(const struct semaphores *s, enum npu_engine waiter)
+{
+	return s->news[waiter];
 }
 
 uint64_t semaphore_seen(struct semaphores *s, uint32_t number, uint64_t count, uint32_t *by)

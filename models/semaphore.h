@@ -24,6 +24,8 @@ void semaphore_post(struct semaphores *, struct npu_sem_ref what, uint32_t insn,
 /* The cycle from which `count` counts are seen, NPU_NEVER while they are not posted. *by: the instruction that posted the
  * last of them, PROBE_NOBODY for initial counts. */
 uint64_t semaphore_seen(struct semaphores *, uint32_t sem, uint64_t count, uint32_t *by);
+/* How often what this engine asked for in vain has come to be posted: while it stays the same, so does NPU_NEVER. */
+uint64_t semaphores_news(const struct semaphores *, enum npu_engine waiter);
 
 /* Takes counts that are seen at `now`. */
 void semaphore_take(struct semaphores *, struct npu_sem_ref what, uint64_t now);

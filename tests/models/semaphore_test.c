@@ -46,6 +46,25 @@ START_TEST(initial_counts_are_seen_from_the_start_and_come_from_nobody)
 }
 END_TEST
 
+START_TEST(there_is_news_once_when_what_was_asked_for_in_vain_is_posted)
+{
+	struct woken woken;
+	uint32_t by;
+	struct semaphores *s = semaphores(0, 10, LATENCY, &woken);
+	ck_assert_uint_eq(semaphore_seen(s, 0, 2, &by), NPU_NEVER);
+	uint64_t news = semaphores_news(s, NPU_ENGINE_MATRIX);
+	semaphore_post(s, count(1), 7, 100);
+	ck_assert_uint_eq(semaphores_news(s, NPU_ENGINE_MATRIX), news);
+	semaphore_post(s, count(1), 8, 200);
+	ck_assert_uint_eq(semaphores_news(s, NPU_ENGINE_MATRIX), news + 1);
+	semaphore_post(s, count(1), 9, 300);
+	ck_assert_uint_eq(semaphores_news(s, NPU_ENGINE_MATRIX), news + 1);
+	ck_assert_uint_eq(semaphores_news(s, NPU_ENGINE_LOAD), 0);
+	ck_assert_uint_eq(semaphore_seen(s, 0, 2, &by), 204);
+	semaphores_free(s);
+}
+END_TEST
+
 START_TEST(a_post_is_seen_the_latency_after_its_end)
 {
 	struct woken woken;
@@ -180,6 +199,7 @@ int main(void)
 	Suite *suite = suite_create("models.semaphore");
 	TCase *tc = tcase_create("semaphore");
 	tcase_add_test(tc, initial_counts_are_seen_from_the_start_and_come_from_nobody);
+	tcase_add_test(tc, there_is_news_once_when_what_was_asked_for_in_vain_is_posted);
 	tcase_add_test(tc, a_post_is_seen_the_latency_after_its_end);
 	tcase_add_test(tc, the_kth_wait_meets_the_kth_post_after_the_initial_counts);
 	tcase_add_test(tc, a_wait_for_several_counts_is_enabled_by_the_last_of_them);
