@@ -171,17 +171,6 @@ uint64_t machine_step(struct machine *m, unsigned block, uint64_t now)
 	return block == MACHINE_SEQUENCER ? sequencer_step(m->sequencer, now) : crossing_step(m->crossing, now);
 }
 
-static uint64_t vector_slots_used(const struct machine *m)
-{
-	uint64_t slots = 0;
-	for (uint32_t i = 0; i < m->program->ninsns; i++) {
-		const struct npu_insn *insn = &m->program->insns[i];
-		if (npu_op_engine(insn->op) == NPU_ENGINE_VECTOR && !npu_op_is_sync(insn->op))
-			slots += vector_slots(&m->hw, insn);
-	}
-	return slots;
-}
-
 static void fill_totals(struct machine *m, struct machine_totals *totals)
 {
 	crossing_stats(m->crossing, &totals->dram);
@@ -189,7 +178,7 @@ static void fill_totals(struct machine *m, struct machine_totals *totals)
 		totals->sram_bytes[e] = memory_bytes(m->memory, (enum npu_engine)e, false);
 		totals->accum_bytes[e] = memory_bytes(m->memory, (enum npu_engine)e, true);
 	}
-	totals->vector_slots = vector_slots_used(m);
+	totals->vector_slots = vector_slots_used(m->vector);
 	totals->table_bytes = dma_table_bytes(m->load) + dma_table_bytes(m->store);
 	totals->fetch_bytes = sequencer_fetch_bytes(m->sequencer);
 }

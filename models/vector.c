@@ -22,51 +22,33 @@ struct vector {
 	uint64_t begin; /* cycle of acceptance */
 	uint64_t base;  /* beat b that has not passed falls into cycle base + b or later */
 	uint64_t told;  /* spans are told up to this cycle */
-	struct vector_plan plan;
+	const struct vector_plan *plan;
 	struct vector_operands operands;
+	uint64_t slots; /* of all instructions accepted */
+	struct vector_shapes shapes;
 };
 
-/* An operand in beats [begin, end). */
-static struct memory_walk walk_of(const struct npu_operand *op, uint64_t times, bool write, uint64_t begin, uint64_t end)
-{
-	struct memory_walk walk = {
-		.begin = begin,
-		.end = end,
-		.local = (uint32_t)op->addr | (op->space == NPU_SPACE_ACCUM ? NPU_ACC_BIT : 0),
-		.row_bytes = (uint32_t)npu_dtype_bytes(op->m.dtype, op->m.cols),
-		.rows = (uint32_t)op->m.rows,
-		.stride = (uint32_t)npu_matrix_stride(&op->m),
-		.write = write,
-	};
-	if (times > 1) {
-		walk.rows = (uint32_t)times;
-		walk.stride = 0;
-	} else if (npu_matrix_is_dense(&op->m)) {
-		walk.row_bytes *= walk.rows;
-		walk.rows = 1;
-	}
-	return walk;
-}
+/* --ideal vector. */
+static const struct vector_plan one_cycle = { .cycles = 1 };
 
 static void add_walks(const struct vector *v, const struct vector_pass *pass, uint64_t begin, struct memory_segment *out)
 {
-	for (unsigned i = 0; i < v->operands.n; i++) {
-		const struct npu_operand *op = &v->operands.operand[i];
+	for (unsigned i = 0; i < v->operands.n; i++)
 		for (unsigned write = 0; write < 2; write++)
 			if ((write ? pass->writes : pass->reads) >> i & 1)
-				out->walk[out->n++] = walk_of(op, v->operands.times[i], write, begin, begin + pass->cycles);
-	}
+				out->walk[out->n++] = vector_walk(&v->operands, i, write, begin, begin + pass->cycles);
 }
 
 static void segment(void *self, uint64_t beat, struct memory_segment *out)
 {
 	const struct vector *v = self;
-	uint64_t begin = v->plan.startup;
+	const struct vector_plan *plan = v->plan;
+	uint64_t begin = plan->startup;
 	out->until = begin;
-	for (unsigned i = 0; beat >= out->until && i < v->plan.passes; i++) {
-		out->until = begin + v->plan.pass[i].cycles;
+	for (unsigned i = 0; beat >= out->until && i < plan->passes; i++) {
+		out->until = begin + plan->pass[i].cycles;
 		if (beat < out->until)
-			add_walks(v, &v->plan.pass[i], begin, out);
+			add_walks(v, &plan->pass[i], begin, out);
 		begin = out->until;
 	}
 	if (beat >= out->until)
@@ -82,7 +64,7 @@ static void say(const struct vector *v, enum npu_state state, uint64_t from, uin
 /* Tells spans up to cycle `to`; nothing was denied since the last call. */
 static void tell(struct vector *v, uint64_t to)
 {
-	uint64_t working = v->base + v->plan.startup;
+	uint64_t working = v->base + v->plan->startup;
 	if (v->told < working && v->told < to) {
 		uint64_t until = working < to ? working : to;
 		say(v, NPU_STATE_ENGINE_LATENCY, v->told, until);
@@ -122,6 +104,8 @@ struct vector *vector_new(const struct hw *hw, const struct npu_program *program
 
 void vector_free(struct vector *v) { free(v); }
 
+uint64_t vector_slots_used(const struct vector *v) { return v->slots; }
+
 static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
 {
 	struct vector *v = self;
@@ -129,33 +113,38 @@ static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
 	if (!v->busy)
 		return now;
 	memory_advance(v->memory, now);
-	uint64_t end = v->base + v->plan.cycles;
+	uint64_t end = v->base + v->plan->cycles;
 	return end > now ? end : now;
 }
 
-static void reach_add(struct memory_reach *all, const struct memory_reach *r)
+static void reach_add(struct memory_reach *all, bool accum, bool write, uint64_t mask, bool meets_itself)
 {
-	all->self_sram |= r->self_sram | (all->sram & r->sram);
-	all->self_accum_read |= r->self_accum_read | (all->accum_read & r->accum_read);
-	all->self_accum_write |= r->self_accum_write | (all->accum_write & r->accum_write);
-	all->sram |= r->sram;
-	all->accum_read |= r->accum_read;
-	all->accum_write |= r->accum_write;
+	uint64_t *seen = !accum ? &all->sram : write ? &all->accum_write : &all->accum_read;
+	uint64_t *self = !accum ? &all->self_sram : write ? &all->self_accum_write : &all->self_accum_read;
+	*self |= meets_itself ? mask : *seen & mask;
+	*seen |= mask;
 }
 
 /* What all passes together may touch; what one beat may ask twice is found pass by pass. */
-static struct memory_reach reach_of(const struct vector *v)
+static struct memory_reach reach_of(const struct vector *v, const struct vector_shape *shape)
 {
 	struct memory_reach all = { 0 };
-	uint64_t begin = v->plan.startup;
-	for (unsigned i = 0; i < v->plan.passes; i++) {
-		struct memory_segment pass = { .n = 0 };
+	uint64_t mask[NPU_MAX_ACCESSES];
+	bool accum[NPU_MAX_ACCESSES];
+	for (unsigned i = 0; i < v->operands.n; i++) {
+		const struct npu_operand *op = &v->operands.operand[i];
+		accum[i] = op->space == NPU_SPACE_ACCUM;
+		mask[i] = memory_mask(v->memory, (uint32_t)op->addr | (accum[i] ? NPU_ACC_BIT : 0), shape->extent[i]);
+	}
+	for (unsigned p = 0; p < shape->plan.passes; p++) {
+		const struct vector_pass *pass = &shape->plan.pass[p];
+		const uint32_t *meets = shape->meets_itself[p];
 		struct memory_reach reach = { 0 };
-		add_walks(v, &v->plan.pass[i], begin, &pass);
-		begin += v->plan.pass[i].cycles;
-		for (unsigned w = 0; w < pass.n; w++) {
-			struct memory_reach r = memory_walk_reach(v->memory, &pass.walk[w]);
-			reach_add(&reach, &r);
+		for (unsigned i = 0; i < v->operands.n; i++) {
+			if (pass->reads >> i & 1)
+				reach_add(&reach, accum[i], false, mask[i], meets[0] >> i & 1);
+			if (pass->writes >> i & 1)
+				reach_add(&reach, accum[i], true, mask[i], meets[1] >> i & 1);
 		}
 		all.self_sram |= reach.self_sram;
 		all.self_accum_read |= reach.self_accum_read;
@@ -167,24 +156,13 @@ static struct memory_reach reach_of(const struct vector *v)
 	return all;
 }
 
-static void count(struct vector *v)
-{
-	for (unsigned i = 0; i < v->plan.passes; i++)
-		for (unsigned o = 0; o < v->operands.n; o++) {
-			unsigned times = (v->plan.pass[i].reads >> o & 1) + (v->plan.pass[i].writes >> o & 1);
-			if (times)
-				memory_count(v->memory, NPU_ENGINE_VECTOR,
-					     v->operands.operand[o].space == NPU_SPACE_ACCUM, times * v->operands.bytes[o]);
-		}
-}
-
 static uint64_t step(void *self, uint64_t now)
 {
 	struct vector *v = self;
 	if (!v->busy)
 		return NPU_NEVER;
 	memory_advance(v->memory, now);
-	uint64_t end = v->base + v->plan.cycles;
+	uint64_t end = v->base + v->plan->cycles;
 	tell(v, end < now ? end : now);
 	if (end > now)
 		return end;
@@ -201,16 +179,18 @@ static void accept(void *self, uint64_t now, uint32_t insn)
 	v->insn = insn;
 	v->begin = v->base = v->told = now;
 	v->busy = true;
-	if (v->ideal) {
-		v->plan = (struct vector_plan){ .cycles = 1 };
-	} else {
+	const struct vector_shape *shape = vector_shape_of(&v->shapes, v->hw, v->memory, in);
+	v->plan = v->ideal ? &one_cycle : &shape->plan;
+	v->slots += shape->slots;
+	memory_begin(v->memory, NPU_ENGINE_VECTOR, now, &v->stream, 0, v->plan->cycles);
+	struct memory_reach reach = { 0 };
+	if (!v->ideal) {
 		vector_operands(in, &v->operands);
-		v->plan = vector_plan_of(v->hw, in, &v->operands);
+		reach = reach_of(v, shape);
+		memory_count(v->memory, NPU_ENGINE_VECTOR, false, shape->bytes[false]);
+		memory_count(v->memory, NPU_ENGINE_VECTOR, true, shape->bytes[true]);
 	}
-	memory_begin(v->memory, NPU_ENGINE_VECTOR, now, &v->stream, 0, v->plan.cycles);
-	struct memory_reach reach = reach_of(v);
 	memory_set_reach(v->memory, NPU_ENGINE_VECTOR, &reach);
-	count(v);
 }
 
 static unsigned in_service(const void *self)

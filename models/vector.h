@@ -49,6 +49,8 @@ struct vector;
 struct vector *vector_new(const struct hw *, const struct npu_program *, struct memory *, const struct body_listener *,
 			  unsigned ideal);
 void vector_free(struct vector *);
+/* vector_slots() of all instructions accepted so far. */
+uint64_t vector_slots_used(const struct vector *);
 extern const struct body_ops vector_ops;
 
 #ifdef __cplusplus

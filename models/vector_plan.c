@@ -256,11 +256,16 @@ struct vector_plan vector_plan(const struct hw *hw, const struct npu_insn *insn)
 	return vector_plan_of(hw, insn, &operands);
 }
 
+uint64_t vector_slots_of(const struct vector_plan *plan)
+{
+	uint64_t slots = 0;
+	for (unsigned i = 0; i < plan->passes; i++)
+		slots += plan->pass[i].elements * plan->pass[i].all_slots + plan->pass[i].rows * plan->pass[i].all_row_slots;
+	return slots;
+}
+
 uint64_t vector_slots(const struct hw *hw, const struct npu_insn *insn)
 {
 	struct vector_plan plan = vector_plan(hw, insn);
-	uint64_t slots = 0;
-	for (unsigned i = 0; i < plan.passes; i++)
-		slots += plan.pass[i].elements * plan.pass[i].all_slots + plan.pass[i].rows * plan.pass[i].all_row_slots;
-	return slots;
+	return vector_slots_of(&plan);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What vector instructions cost, and how they follow one another. */
+#include "isa/field.h"
 #include "isa/program.h"
 #include "models/machine.h"
-#include "models/vector.h"
+#include "models/vector_walk.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -235,6 +236,69 @@ START_TEST(every_instruction_costs_at_least_a_slot_an_element_and_its_bytes)
 }
 END_TEST
 
+/* Moves all local addresses by a whole word, and the mask. */
+static struct npu_insn elsewhere(const struct npu_insn *insn, uint32_t bytes)
+{
+	struct npu_insn moved = *insn;
+	switch (npu_op_format(insn->op)) {
+#define FORMAT(f, doc) case NPU_FORMAT_##f:
+#define FIELD(f, ctype, name, word, lsb, width, kind, initial, unit, doc) \
+	if (NPU_KIND_##kind == NPU_KIND_LOCAL)                            \
+		moved.f.name = moved.f.name + (ctype)bytes;
+#define END_FORMAT(f) break;
+#include "isa/npu.def"
+	}
+	if (npu_op_format(insn->op) == NPU_FORMAT_softmax) {
+		moved.softmax.diagonal = -17;
+		moved.softmax.valid = 99;
+	}
+	moved.post[0] = (struct npu_sem_ref){ 3, 1 };
+	return moved;
+}
+
+START_TEST(instructions_that_differ_in_place_and_mask_share_a_shape)
+{
+	struct hw hw = edge();
+	if (all_ops[_i].engine != NPU_ENGINE_VECTOR || all_ops[_i].format == NPU_FORMAT_none)
+		return;
+	struct memory *memory = memory_new(&hw, false);
+	struct vector_shapes *shapes = calloc(1, sizeof *shapes);
+	struct npu_insn insn = of_format(all_ops[_i].op);
+	struct npu_insn moved = elsewhere(&insn, 3 * (uint32_t)hw.sram.bank_bytes);
+	const struct vector_shape *shape = vector_shape_of(shapes, &hw, memory, &insn);
+	struct vector_shape first = *shape;
+	ck_assert_ptr_eq(vector_shape_of(shapes, &hw, memory, &moved), shape);
+	ck_assert_mem_eq(shape, &first, sizeof first);
+	ck_assert_uint_eq(shape->plan.cycles, vector_plan(&hw, &moved).cycles);
+	ck_assert_uint_eq(shape->slots, vector_slots(&hw, &moved));
+	/* Within a word it may ask for other words a beat, so that is another shape. */
+	struct npu_insn shifted = elsewhere(&insn, 4);
+	ck_assert(memcmp(&vector_shape_of(shapes, &hw, memory, &shifted)->key, &first.key, sizeof first.key));
+	free(shapes);
+	memory_free(memory);
+}
+END_TEST
+
+/* 64 places are too few for 500 shapes: some are forgotten and found again. */
+START_TEST(a_shape_that_was_forgotten_is_found_again)
+{
+	struct hw hw = edge();
+	struct memory *memory = memory_new(&hw, false);
+	struct vector_shapes *shapes = calloc(1, sizeof *shapes);
+	for (unsigned round = 0; round < 2; round++)
+		for (uint32_t cols = 1; cols <= 500; cols++) {
+			struct npu_insn insn = unary(NPU_OP_VEXP);
+			insn.un.cols = cols;
+			const struct vector_shape *shape = vector_shape_of(shapes, &hw, memory, &insn);
+			ck_assert_uint_eq(shape->plan.cycles, vector_plan(&hw, &insn).cycles);
+			ck_assert_uint_eq(shape->bytes[0], 2 * 64 * cols * 4);
+			ck_assert_uint_eq(shape->bytes[1], 0);
+		}
+	free(shapes);
+	memory_free(memory);
+}
+END_TEST
+
 /* ---- behind the queue ---- */
 
 struct told {
@@ -360,6 +424,9 @@ int main(void)
 	tcase_add_test(cost, dynamic_quantisation_looks_at_the_values_first);
 	tcase_add_loop_test(cost, every_instruction_costs_at_least_a_slot_an_element_and_its_bytes, 0,
 			    sizeof all_ops / sizeof *all_ops);
+	tcase_add_loop_test(cost, instructions_that_differ_in_place_and_mask_share_a_shape, 0,
+			    sizeof all_ops / sizeof *all_ops);
+	tcase_add_test(cost, a_shape_that_was_forgotten_is_found_again);
 	suite_add_tcase(suite, cost);
 	TCase *engine = tcase_create("engine");
 	tcase_add_test(engine, one_instruction_follows_the_other);
