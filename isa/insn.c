@@ -212,19 +212,6 @@ const char *npu_dtype_name(enum npu_dtype t)
 	return "?";
 }
 
-unsigned npu_dtype_bits(enum npu_dtype t)
-{
-	switch (t) {
-#define DTYPE(NAME, text, bits, is_float, is_signed)                                                                   \
-	case NPU_##NAME:                                                                                               \
-		return bits;
-#include "isa/dtype.def"
-	case NPU_DTYPES:
-		break;
-	}
-	return 0;
-}
-
 bool npu_dtype_is_float(enum npu_dtype t)
 {
 	switch (t) {
@@ -236,9 +223,4 @@ bool npu_dtype_is_float(enum npu_dtype t)
 		break;
 	}
 	return false;
-}
-
-uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n)
-{
-	return (n * npu_dtype_bits(t) + 7) / 8;
 }

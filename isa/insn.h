@@ -78,10 +78,18 @@ enum npu_format_index npu_op_format(unsigned op);
 bool npu_op_is_sync(unsigned op);
 const char *npu_engine_name(enum npu_engine e);
 const char *npu_dtype_name(enum npu_dtype t);
-unsigned npu_dtype_bits(enum npu_dtype t);
 bool npu_dtype_is_float(enum npu_dtype t);
+/* 0 for what is no type. Inline, as all of the layout that every machine part asks for: a call costs more than the answer. */
+static inline unsigned npu_dtype_bits(enum npu_dtype t)
+{
+	static const uint8_t bits_of[NPU_DTYPES] = {
+#define DTYPE(NAME, text, bits, is_float, is_signed) bits,
+#include "isa/dtype.def"
+	};
+	return (unsigned)t < NPU_DTYPES ? bits_of[t] : 0;
+}
 /* Bytes of `n` elements of type `t`, rounded up to a whole byte. */
-uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n);
+static inline uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n) { return (n * npu_dtype_bits(t) + 7) / 8; }
 
 /* All fields at the initial values of the table, required ones 0; no waits, no posts. Where a kernel starts from. */
 struct npu_insn npu_insn_initial(enum npu_op op);

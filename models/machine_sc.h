@@ -94,14 +94,15 @@ class Clockwork : public sc_core::sc_module {
 	/* Blocks that are woken for `now` once more, by one behind them, are stepped again in the next round. */
 	void step_all(uint64_t now)
 	{
-		soonest_ = NPU_NEVER;
+		uint64_t rest = soonest_ = NPU_NEVER;
 		for (unsigned b = 0; b < MACHINE_BLOCKS; b++) {
 			if (next_[b] == now) {
 				next_[b] = NPU_NEVER;
 				wake(b, step_(ctx_, b, now));
 			}
-			soonest_ = std::min(soonest_, next_[b]);
+			rest = std::min(rest, next_[b]);
 		}
+		soonest_ = std::min(soonest_, rest);
 	}
 
 	sc_core::sc_event event_;
