@@ -103,6 +103,7 @@ struct plan {
 	uint32_t banks, groups; /* a channel, all ranks */
 	uint32_t burst_clk, burst_bytes;
 	uint32_t data_gap[2];  /* [write]: column command to first data */
+	uint32_t read_clk;     /* RD to the completion of its read */
 	uint32_t high, low;    /* drain when more than high writes wait, stop at low */
 	uint32_t piece_bursts; /* no piece is larger than a queue */
 	/* address bits above the burst */
@@ -184,6 +185,12 @@ struct rank {
 	struct refresh refresh;
 };
 
+/* Rows of which some piece waits, by a hash of row and bank: two sets that do not meet have no byte in common. */
+struct row_set {
+	uint64_t some;
+	uint16_t pieces[64];
+};
+
 struct interval {
 	uint64_t from, to;
 };
@@ -223,7 +230,9 @@ struct channel {
 	uint8_t index;
 	uint32_t ports; /* with pieces waiting at their door, a bit each */
 	struct door door[DRAM_PORTS];
-	uint64_t entry_clk; /* when the next piece can come in, unless door_moved */
+	uint32_t writes_outside;              /* pieces at the doors */
+	struct row_set reads_outside, writes; /* rows of pieces at the doors; of all that wait */
+	uint64_t entry_clk;                   /* when the next piece can come in, unless door_moved */
 	uint32_t entry_port;
 	bool door_moved;
 	uint64_t bursts;
@@ -266,13 +275,15 @@ struct dram {
 	uint64_t outcomes[OUTCOMES];
 	uint64_t ideal_bursts; /* that the ideal part would have moved */
 	uint64_t limit;        /* no decision at or after this in the present dram_run() */
+	uint64_t decided;      /* all that can be told before this has been; channels may lag behind in what can not */
 	uint64_t reaction_clk;
 	/* Rings by running number, a power of two large; both grow when what is in flight does not fit. */
 	struct request *request;
 	struct piece *piece;
 	uint32_t request_mask, piece_mask;
 	uint32_t next_request, next_piece, oldest_request;
-	uint32_t kept_request, kept_piece; /* the oldest ids whose slots still hold them: growing a ring keeps the old half */
+	uint32_t kept_request,
+	    kept_piece; /* the oldest ids whose slots still hold them: growing a ring keeps the old half */
 	uint32_t full_request, full_piece;        /* numbers that the rings have no room for, as far as known */
 	uint32_t bucket[DRAM_PORTS][TAG_BUCKETS]; /* newest request of a tag's bucket */
 	struct channel *channel;
@@ -287,6 +298,8 @@ static inline struct piece *piece_of(const struct dram *d, uint32_t id)
 {
 	return &d->piece[id & d->piece_mask];
 }
+/* Takes the decisions of a channel that have been put off. */
+void dram_catch_up(struct dram *, struct channel *);
 void dram_piece_done(struct dram *, struct piece *, uint64_t clk); /* as its owner sees it */
 static inline void piece_gone(const struct dram *d, const struct piece *p)
 {
@@ -354,6 +367,23 @@ void dram_burst_taken(const struct dram *, struct channel *, struct queue *,
 		      uint16_t entry);                                 /* one burst fewer waits */
 void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
 void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
+
+/* The banks of a piece differ in their group alone. */
+static inline uint32_t row_key(const struct dram *d, const struct piece *p)
+{
+	uint32_t row = (p->row << d->plan.bank_bits | (p->bank & d->plan.bank.mask)) + 1;
+	return row * 0x9e3779b1u >> 26;
+}
+static inline void row_set_add(struct row_set *set, uint32_t key)
+{
+	set->pieces[key]++;
+	set->some |= (uint64_t)1 << key;
+}
+static inline void row_set_drop(struct row_set *set, uint32_t key)
+{
+	if (--set->pieces[key] == 0)
+		set->some &= ~((uint64_t)1 << key);
+}
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */
 void dram_channel_run(struct dram *, struct channel *, uint64_t stop);

@@ -248,25 +248,34 @@ static uint64_t run_ideal(struct dram *d)
 	return due;
 }
 
+/* The earliest completion that a channel's next decision can bring: a write completes as it enters the queue, a read
+ * that finds one there likewise, any other read after its data. */
+static uint64_t tells_at(const struct dram *d, const struct channel *ch)
+{
+	bool at_once = ch->writes_outside || ch->writes.some & ch->reads_outside.some;
+	return plus(ch->due, at_once ? 0 : d->plan.read_clk);
+}
+
 struct turn {
 	uint32_t channel;
-	uint64_t due, next; /* `next`: the earliest due of any other channel */
+	uint64_t told, others; /* the earliest completions of it and of any other */
 };
 
 static struct turn whose_turn(const struct dram *d)
 {
 	struct turn t = { 0, NEVER, NEVER };
 	for (uint32_t i = 0; i < d->config.channels; i++) {
-		uint64_t due = d->channel[i].due;
-		if (due < t.due)
-			t = (struct turn){ i, due, t.due };
+		uint64_t told = tells_at(d, &d->channel[i]);
+		if (told < t.told)
+			t = (struct turn){ i, told, t.told };
 		else
-			t.next = min64(t.next, due);
+			t.others = min64(t.others, told);
 	}
 	return t;
 }
 
-/* Channels meet only in completions: without reactions each runs on its own, with them in order of clk. */
+/* Channels meet only in completions: each runs up to what may react to one of another. A channel that cannot tell
+ * anything before the limit is left alone: later it decides more at a time. */
 static uint64_t run_channels(struct dram *d)
 {
 	if (d->reaction_clk >= NEVER)
@@ -275,17 +284,30 @@ static uint64_t run_channels(struct dram *d)
 				dram_channel_run(d, &d->channel[i], NEVER);
 	for (;;) {
 		struct turn t = whose_turn(d);
-		if (t.due >= d->limit)
-			return t.due;
-		dram_channel_run(d, &d->channel[t.channel], plus(t.next, t.next == t.due));
+		if (t.told >= d->limit)
+			return t.told;
+		struct channel *ch = &d->channel[t.channel];
+		dram_channel_run(d, ch, max64(plus(t.others, d->reaction_clk), ch->due + 1));
 	}
+}
+
+void dram_catch_up(struct dram *d, struct channel *ch)
+{
+	if (ch->due >= d->decided)
+		return;
+	d->limit = d->decided;
+	dram_channel_run(d, ch, NEVER);
 }
 
 static uint64_t run_until(struct dram *d, uint64_t horizon, uint64_t reaction)
 {
 	d->reaction_clk = reaction;
 	d->limit = horizon;
-	return d->config.ideal ? run_ideal(d) : run_channels(d);
+	if (d->config.ideal)
+		return run_ideal(d);
+	uint64_t told = run_channels(d);
+	d->decided = max64(d->decided, d->limit);
+	return told;
 }
 
 /* A request takes front_delay to the queue, so decisions may run that far ahead of what can arrive. */

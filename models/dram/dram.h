@@ -89,9 +89,10 @@ void dram_free(struct dram *);
  * and lie at or after every horizon already passed. */
 void dram_push(struct dram *, uint64_t arrival_clk, const struct dram_request *);
 
-/* Take every decision that only requests arriving before horizon_clk can influence. Returns the clk from which on a
- * larger horizon lets it decide more, UINT64_MAX when nothing is left to do (an idle device stays idle: refreshes are
- * caught up at the next request). */
+/* Take decisions that only requests arriving before horizon_clk can influence, all of them that can bring a completion
+ * before it; others may wait, since a channel is the faster the more it decides at a time. Returns the clk before which
+ * nothing is left to complete and from which on a larger horizon may bring more, UINT64_MAX when nothing is left to do
+ * (an idle device stays idle: refreshes are caught up at the next request). */
 uint64_t dram_run(struct dram *, uint64_t horizon_clk);
 
 /* Finish everything, writes included; the clk at which the last data left the bus (0 when none ever did). */

@@ -303,6 +303,7 @@ void dram_plan(struct plan *p, const struct dram_config *c)
 	/* Data follow the last clock of the column command. */
 	p->data_gap[0] = c->column_clk - 1 + c->CL + c->tDQSCK;
 	p->data_gap[1] = c->column_clk - 1 + c->CWL + c->tDQSS;
+	p->read_clk = p->data_gap[0] + p->burst_clk + c->back_delay;
 	p->high = c->write_queue * c->drain_high / 100;
 	p->low = c->write_queue * c->drain_low / 100;
 	p->piece_bursts = PIECE_BURSTS;

@@ -270,6 +270,9 @@ static void show(const struct dram *d, struct door *door, uint32_t id)
 void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
 {
 	struct door *door = &ch->door[port];
+	const struct piece *p = piece_of(d, id);
+	ch->writes_outside += p->write;
+	row_set_add(p->write ? &ch->writes : &ch->reads_outside, row_key(d, p));
 	if (ch->ports >> port & 1) {
 		piece_of(d, door->tail)->next = id;
 	} else {
@@ -289,6 +292,10 @@ void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
 	struct piece *p = piece_of(d, id);
 	const struct queue *writes = &ch->queue[1];
 	ch->door_moved = true;
+	if (p->write)
+		ch->writes_outside--;
+	else
+		row_set_drop(&ch->reads_outside, row_key(d, p));
 	p->accepted = ch->now;
 	if (p->next == NO_PIECE)
 		ch->ports &= ~(1u << port);

@@ -210,7 +210,9 @@ static void issue_burst(struct dram *d, struct channel *ch, struct queue *q, uin
 	dram_burst_taken(d, ch, q, at);
 	if (--p->left == 0) {
 		piece_gone(d, p);
-		if (!p->write)
+		if (p->write)
+			row_set_drop(&ch->writes, row_key(d, p));
+		else
 			dram_piece_done(d, p, end + d->config.back_delay);
 	}
 }
