@@ -2,6 +2,8 @@
 /* Errors as values, and the nearest name to one that is not known. */
 #include "isa/error.h"
 
+#include "isa/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +11,23 @@
 static bool set(struct npu_error *err, enum npu_error_code code, const char *file, uint32_t line, uint32_t column,
 		const char *format, va_list args)
 {
+	char raw[sizeof err->text];
 	if (!err)
 		return false;
 	err->code = code;
-	snprintf(err->file, sizeof err->file, "%s", file ? file : "");
+	vsnprintf(raw, sizeof raw, format, args);
+	npu_plain(raw, strlen(raw), err->text, sizeof err->text);
+	npu_error_place(err, file, line, column);
+	return false;
+}
+
+void npu_error_place(struct npu_error *err, const char *file, uint32_t line, uint32_t column)
+{
+	if (!err)
+		return;
+	npu_plain(file ? file : "", file ? strlen(file) : 0, err->file, sizeof err->file);
 	err->line = line;
 	err->column = column;
-	vsnprintf(err->text, sizeof err->text, format, args);
-	return false;
 }
 
 bool npu_fail(struct npu_error *err, enum npu_error_code code, const char *format, ...)
@@ -47,10 +58,26 @@ void npu_error_note(struct npu_error *err, const char *format, ...)
 		return;
 	if (used > 0)
 		err->text[used++] = '\n';
+	char raw[sizeof err->text];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(err->text + used, sizeof err->text - used, format, args);
+	vsnprintf(raw, sizeof raw, format, args);
 	va_end(args);
+	npu_plain(raw, strlen(raw), err->text + used, sizeof err->text - used);
+}
+
+void npu_error_before(struct npu_error *err, const char *format, ...)
+{
+	char raw[sizeof err->text], text[sizeof err->text];
+	va_list args;
+	if (!err)
+		return;
+	va_start(args, format);
+	vsnprintf(raw, sizeof raw, format, args);
+	va_end(args);
+	uint64_t used = npu_plain(raw, strlen(raw), text, sizeof text);
+	snprintf(text + used, sizeof text - used, "%s", err->text);
+	memcpy(err->text, text, sizeof text);
 }
 
 int npu_error_exit_status(enum npu_error_code code)

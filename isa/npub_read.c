@@ -332,7 +332,7 @@ static bool read_program(struct reader *r)
 		return false;
 	if (!npu_program_seal(r->program, r->err)) {
 		if (r->err && !r->err->file[0])
-			snprintf(r->err->file, sizeof r->err->file, "%s", r->file);
+			npu_error_place(r->err, r->file, 0, 0);
 		return false;
 	}
 	uint64_t hash = get64(r->bytes + 24);

@@ -3,16 +3,54 @@
 #include "isa/program.h"
 
 #include "isa/arena.h"
+#include "isa/plain.h"
 #include "isa/reach.h"
 #include "isa/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void npu_program_free(struct npu_program *program)
 {
 	if (program)
 		npu_arena_free(program->arena);
+}
+
+/* Leaves a name that is fit to be shown, as nearly all are; false when out of memory. */
+static bool show(void *arena, const char **name, uint64_t longest)
+{
+	char text[NPU_MAX_PATH + 1];
+	uint64_t n = npu_plain(*name, strlen(*name), text, longest + 1);
+	if (strcmp(*name, text) == 0)
+		return true;
+	*name = npu_arena_text(arena, text, n);
+	return *name != NULL;
+}
+
+bool npu_program_show_names(struct npu_program *p)
+{
+	/* Const for those who read a program; the memory is the arena's. */
+	struct npu_sem *sems = (struct npu_sem *)p->sems;
+	struct npu_tensor *tensors = (struct npu_tensor *)p->tensors;
+	struct npu_buffer *buffers = (struct npu_buffer *)p->buffers;
+	struct npu_table *tables = (struct npu_table *)p->tables;
+	struct npu_region *regions = (struct npu_region *)p->regions;
+	const char **files = (const char **)p->files;
+	bool ok = show(p->arena, &p->name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->nsems; i++)
+		ok = show(p->arena, &sems[i].name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->ntensors; i++)
+		ok = show(p->arena, &tensors[i].name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->nbuffers; i++)
+		ok = show(p->arena, &buffers[i].name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->ntables; i++)
+		ok = show(p->arena, &tables[i].name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->nregions; i++)
+		ok = show(p->arena, &regions[i].name, NPU_MAX_NAME);
+	for (uint32_t i = 0; ok && i < p->nfiles; i++)
+		ok = show(p->arena, &files[i], NPU_MAX_PATH);
+	return ok;
 }
 
 uint64_t npu_tensor_bytes(const struct npu_tensor *t)

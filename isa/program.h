@@ -140,6 +140,10 @@ void npu_program_free(struct npu_program *);
 bool npu_program_check(const struct npu_program *, struct npu_error *err);
 /* Refuses a program that needs more than the hardware has, with the numbers. */
 bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
+/* Makes every name one that can be shown (isa/plain.h), for a program whose names go to people and reports: of a name that
+ * needs it, its shown form takes its place, cut to what a name may have. Two of those may then be the same. False when out
+ * of memory. */
+bool npu_program_show_names(struct npu_program *);
 /* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
 uint64_t npu_insn_print(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
 /* "file:line" of an instruction into `out`, "#number" when it is not known; returns `out`. */

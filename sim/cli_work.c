@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the words of a command line to a machine and a program. */
 #include "sim/cli_work.h"
+#include "isa/plain.h"
 #include "models/matrix.h"
 #include "sim/config_file.h"
 #include "sim/output.h"
@@ -121,13 +122,11 @@ static bool build_kernel(struct work *work, const struct cli *cli, const char *n
 /* What only some machines can do. */
 static bool check_machine(const struct hw *hw, const struct npu_program *program, struct npu_error *err)
 {
-	char place[256], text[sizeof err->text];
+	char place[256];
 	for (uint32_t i = 0; i < program->ninsns; i++)
 		if (program->insns[i].op == NPU_OP_MATMUL && !matrix_check(hw, &program->insns[i], err)) {
-			if (!err)
-				return false;
-			snprintf(text, sizeof text, "%s", err->text);
-			return npu_fail(err, err->code, "%s: %s", npu_insn_place(program, i, place, sizeof place), text);
+			npu_error_before(err, "%s: ", npu_insn_place(program, i, place, sizeof place));
+			return false;
 		}
 	return true;
 }
@@ -136,8 +135,10 @@ bool work_program(struct work *work, const struct cli *cli, const char *name, st
 {
 	const struct hw *hw = &work->config.hw;
 	struct npu_capacity capacity = hw_capacity(hw);
-	snprintf(work->subject, sizeof work->subject, "%s", file_name(name));
+	npu_plain(file_name(name), strlen(file_name(name)), work->subject, sizeof work->subject);
 	if (!(is_file(name) ? load_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
 		return false;
+	if (!npu_program_show_names(work->program))
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	return npu_program_fits(work->program, &capacity.limits, err) && check_machine(hw, work->program, err);
 }

@@ -18,7 +18,7 @@ struct work {
 /* The machine of --hw and the hardware keys. On failure, too, work_fini() frees. */
 bool work_config(struct work *, const struct cli *, struct npu_error *err);
 /* The program that `name` names, a kernel with the command line's parameters or a file, for the machine; it fits and
- * the machine can do all it asks for. After work_config(). */
+ * the machine can do all it asks for. Its names, and `subject`, are fit to be shown. After work_config(). */
 bool work_program(struct work *, const struct cli *, const char *name, struct npu_error *err);
 void work_fini(struct work *);
 

@@ -2,6 +2,7 @@
 /* Layers of configuration: initial values, what a file extends, the file, the command line; the DRAM part below all of
  * them. Every value remembers its place. */
 #include "sim/config.h"
+#include "isa/plain.h"
 #include "sim/config_parse.h"
 #include "sim/config_yaml.h"
 
@@ -356,8 +357,8 @@ static bool load_file(struct config *config, const char *path, const struct laye
 static void name_machine(struct config *config, const char *base)
 {
 	const char *slash = strrchr(base, '/');
-	snprintf(config->hw.name, sizeof config->hw.name, "%s",
-		 strcmp(base, "-") == 0 ? "stdin" : slash ? slash + 1 : base);
+	const char *name = strcmp(base, "-") == 0 ? "stdin" : slash ? slash + 1 : base;
+	npu_plain(name, strlen(name), config->hw.name, sizeof config->hw.name);
 }
 
 bool config_base(struct config *config, const char *base, struct npu_error *err)
@@ -386,9 +387,7 @@ static void blame(const struct config *config, const struct config_key *key, str
 	const struct config_origin *origin = &config->origin[index_of(key)];
 	if (!err || !origin->file || err->file[0])
 		return;
-	snprintf(err->file, sizeof err->file, "%s", origin->file);
-	err->line = origin->line;
-	err->column = origin->column;
+	npu_error_place(err, origin->file, origin->line, origin->column);
 }
 
 static bool load_part(struct config *config, struct npu_error *err)

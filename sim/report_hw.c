@@ -41,7 +41,7 @@ static json_t *value_of_list(const char *list, uint32_t value)
 static json_t *dram_json(const struct dram_config *d, const char *part)
 {
 	json_t *o = json_object();
-	json_object_set_new(o, "part", part && part[0] ? json_string(part) : json_null());
+	json_object_set_new(o, "part", part && part[0] ? report_json_text(part) : json_null());
 #define DRAM_VALUE_uint(name, unit) json_integer(d->name)
 #define DRAM_VALUE_size(name, unit) json_integer((json_int_t)d->name)
 #define DRAM_VALUE_bool(name, unit) json_boolean(d->name)
@@ -59,7 +59,7 @@ json_t *report_json_hw(const struct simulation *s)
 {
 	const struct hw *hw = s->request.hw;
 	json_t *root = json_object(), *section_json = NULL;
-	json_object_set_new(root, "name", json_string(simulate_hw_name(hw)));
+	json_object_set_new(root, "name", report_json_text(simulate_hw_name(hw)));
 #define SECTION(section, doc) section_json = json_object();
 #define KEY(section, type, name, initial, min, max, unit, doc) \
 	json_object_set_new(section_json, #name, KEY_VALUE_##type(section, name));

@@ -2,11 +2,13 @@
 /* `npusim.report/1`: report.def walked from top to bottom. */
 #include "sim/report_json.h"
 
+#include "isa/plain.h"
 #include "sim/memory_plugin.h"
 #include "sim/values.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static json_t *json_UINT(uint64_t value) { return json_integer((json_int_t)value); }
@@ -15,18 +17,16 @@ static json_t *json_REAL(double value) { return isfinite(value) ? json_real(valu
 
 static json_t *json_TEXT(const char *text) { return json_string(text); }
 
-/* Names from files need not be UTF-8; JSON must be. */
-static json_t *json_name(const char *name)
+json_t *report_json_text(const char *text)
 {
-	json_t *text = json_string(name);
-	if (text)
-		return text;
-	char plain[256];
-	uint64_t n = 0;
-	for (; name[n] != '\0' && n < sizeof(plain) - 1; n++)
-		plain[n] = (unsigned char)name[n] < 0x80 ? name[n] : '?';
-	plain[n] = '\0';
-	return json_string(plain);
+	size_t length = strlen(text), size = length * NPU_PLAIN_CHAR + 1;
+	char *shown = malloc(size);
+	if (!shown)
+		return NULL;
+	npu_plain(text, length, shown, size);
+	json_t *value = json_string(shown);
+	free(shown);
+	return value;
 }
 
 /* Puts a value at "a.b.c", making objects on the way. The value is consumed. */
@@ -102,10 +102,10 @@ json_t *report_json_command(const struct simulation *s)
 		fprintf(out, " %s=%s", r->kernel->params[i].name, simulate_arg_text(r->kernel, r->args, i, word));
 	json_t *command = json_object();
 	json_object_set_new(command, "subcommand", json_string(r->command));
-	json_object_set_new(command, "subject", json_name(r->subject));
-	json_object_set_new(command, "line", fclose(out) == 0 ? json_name(text) : NULL);
+	json_object_set_new(command, "subject", report_json_text(r->subject));
+	json_object_set_new(command, "line", fclose(out) == 0 ? report_json_text(text) : NULL);
 	if (r->memory)
-		json_object_set_new(command, "memory", json_name(r->memory->name));
+		json_object_set_new(command, "memory", report_json_text(r->memory->name));
 	free(text);
 	return command;
 }
@@ -140,7 +140,7 @@ json_t *report_json_program(const struct simulation *s)
 	char hash[20];
 	snprintf(hash, sizeof(hash), "%016" PRIx64, p->hash);
 	json_t *program = json_object();
-	json_object_set_new(program, "name", json_name(p->name));
+	json_object_set_new(program, "name", report_json_text(p->name));
 	json_object_set_new(program, "hash", json_string(hash));
 	json_object_set_new(program, "instructions", json_UINT(p->ninsns));
 	return program;
@@ -196,7 +196,7 @@ json_t *report_json_tensors(const struct simulation *s)
 		const struct traffic_row *r = &t->rows[i];
 		double rereads = r->unique_bytes > 0 ? (double)r->read_bytes / (double)r->unique_bytes : NAN;
 		json_t *row = json_object();
-		json_object_set_new(row, "name", json_name(r->name));
+		json_object_set_new(row, "name", report_json_text(r->name));
 		json_object_set_new(row, "read_bytes", json_UINT(r->read_bytes));
 		json_object_set_new(row, "write_bytes", json_UINT(r->write_bytes));
 		json_object_set_new(row, "unique_bytes", json_UINT(r->unique_bytes));
@@ -213,7 +213,7 @@ json_t *report_json_regions(const struct simulation *s)
 	for (uint32_t i = 0; i < a->nregions; i++) {
 		const struct account_region *r = &a->regions[i];
 		json_t *row = json_object(), *engines = json_object();
-		json_object_set_new(row, "name", json_name(r->name));
+		json_object_set_new(row, "name", report_json_text(r->name));
 		json_object_set_new(row, "instructions", json_UINT(r->instructions));
 		json_object_set_new(row, "macs", json_UINT(r->macs));
 		json_object_set_new(row, "dram_read_bytes", json_UINT(r->dram_read_bytes));

@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+/* Text of anybody as it is shown everywhere (isa/plain.h), so that JSON stays UTF-8. NULL when out of memory. */
+json_t *report_json_text(const char *);
 /* A new reference; NULL when out of memory. */
 json_t *report_json(const struct simulation *);
 /* Writes a value the way all of npusim's JSON files are written: indented by two, keys in their order, one newline at

@@ -3,6 +3,7 @@
 #include "sim/values_parts.h"
 
 #include "isa/units.h"
+#include "sim/report_json.h"
 #include "sim/report_table.h"
 
 #include <inttypes.h>
@@ -175,8 +176,8 @@ static json_t *output_json(const struct values_output *o)
 	char checksum[20];
 	bool compared = o->compared;
 	snprintf(checksum, sizeof checksum, "%016" PRIx64, o->checksum);
-	json_t *row = json_object(), *name = json_string(o->tensor->name);
-	json_object_set_new(row, "name", name ? name : json_string("?")); /* not UTF-8 */
+	json_t *row = json_object();
+	json_object_set_new(row, "name", report_json_text(o->tensor->name));
 	json_object_set_new(row, "dtype", json_string(npu_dtype_name(o->tensor->dtype)));
 	json_object_set_new(row, "elements", json_integer((json_int_t)o->elements));
 	json_object_set_new(row, "checksum", json_string(checksum));

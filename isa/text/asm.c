@@ -335,7 +335,7 @@ struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *
 		if (!program && strcmp(err->file, as.source.file) == 0)
 			npu_diag_show_line(&as.source, err);
 		if (!program && !err->file[0])
-			snprintf(err->file, sizeof err->file, "%s", as.source.file);
+			npu_error_place(err, as.source.file, err->line, err->column);
 	}
 	end(&as);
 	return program;

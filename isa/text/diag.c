@@ -2,12 +2,14 @@
 /* Finds lines only when something is wrong: a lexer that counts them would pay on every byte. */
 #include "isa/text/diag.h"
 
+#include "isa/plain.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_MESSAGES = 5, SHOWN_COLUMNS = 120 };
+enum { MAX_MESSAGES = 5, SHOWN_COLUMNS = 120, CARET_COLUMNS = 100 };
 
 struct place {
 	uint32_t line;
@@ -30,36 +32,74 @@ static struct place place_of(const struct npu_source *source, const char *at)
 	return place;
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* A character of source as the terminal may see it: tabs are one blank, so that carets stand where they point. */
-static char shown(char c)
+static unsigned show(const char **at, const char *end, char out[NPU_PLAIN_CHAR], unsigned *columns)
 {
-	return (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c;
+	if (!is_blank(**at))
+		return npu_plain_char(at, end, out, columns);
+	++*at;
+	out[0] = ' ';
+	*columns = 1;
+	return 1;
 }
 
-static void note_line(struct npu_error *err, const struct place *place)
+/* Columns that source bytes [begin, end) take. */
+static size_t columns_of(const char *begin, const char *end)
 {
-	char text[SHOWN_COLUMNS + 1];
-	size_t length = (size_t)(place->line_end - place->line_begin);
-	size_t kept = length < SHOWN_COLUMNS ? length : SHOWN_COLUMNS;
-	for (size_t i = 0; i < kept; i++)
-		text[i] = shown(place->line_begin[i]);
-	while (kept > 0 && text[kept - 1] == ' ')
-		kept--;
-	text[kept] = '\0';
-	npu_error_note(err, "%5" PRIu32 " | %s%s", place->line, text, length > SHOWN_COLUMNS ? " ..." : "");
+	char out[NPU_PLAIN_CHAR];
+	size_t sum = 0;
+	unsigned columns;
+	while (begin < end) {
+		show(&begin, end, out, &columns);
+		sum += columns;
+	}
+	return sum;
 }
 
-static void note_caret(struct npu_error *err, const struct place *place, size_t width)
+/* Where the shown part of a long line begins, so that what stands at `at` is in it. */
+static const char *shown_from(const struct place *place, const char *at)
+{
+	const char *from = place->line_begin;
+	char out[NPU_PLAIN_CHAR];
+	unsigned columns;
+	for (size_t before = columns_of(from, at); before > CARET_COLUMNS; before -= columns)
+		show(&from, at, out, &columns);
+	return from;
+}
+
+static void note_line(struct npu_error *err, const struct place *place, const char *from)
+{
+	char text[SHOWN_COLUMNS * NPU_PLAIN_CHAR + 1];
+	const char *at = from, *end = place->line_end;
+	size_t used = 0, width = 0;
+	while (end > at && is_blank(end[-1]))
+		end--;
+	while (at < end && width < SHOWN_COLUMNS) {
+		unsigned columns;
+		used += show(&at, end, text + used, &columns);
+		width += columns;
+	}
+	npu_error_note(err, "%5" PRIu32 " | %s%.*s%s", place->line, from > place->line_begin ? "... " : "", (int)used, text,
+		       at < end ? " ..." : "");
+}
+
+/* The line of [begin, end), and that underlined. */
+static void note_source(struct npu_error *err, const struct place *place, const char *begin, const char *end)
 {
 	char marks[SHOWN_COLUMNS + 1];
-	size_t at = 0;
-	if (place->column >= SHOWN_COLUMNS)
-		return;
+	const char *from = shown_from(place, begin);
+	size_t before = columns_of(from, begin), width = columns_of(begin, end), at = 0;
+	note_line(err, place, from);
 	marks[at++] = '^';
-	while (at < width && place->column + at < SHOWN_COLUMNS)
+	while (at < width && before + at < SHOWN_COLUMNS)
 		marks[at++] = '~';
 	marks[at] = '\0';
-	npu_error_note(err, "      | %*s%s", (int)place->column - 1, "", marks);
+	npu_error_note(err, "      | %*s%s", (int)before + (from > place->line_begin ? 4 : 0), "", marks);
 }
 
 bool npu_diag_at(struct npu_diag *diag, enum npu_error_code code, const char *begin, const char *end,
@@ -78,8 +118,7 @@ bool npu_diag_at(struct npu_diag *diag, enum npu_error_code code, const char *be
 	else
 		npu_error_note(diag->err, "%s:%" PRIu32 ":%" PRIu32 ": %s", diag->source->file, place.line,
 			       place.column, text);
-	note_line(diag->err, &place);
-	note_caret(diag->err, &place, end < place.line_end ? (size_t)(end - begin) : (size_t)(place.line_end - begin));
+	note_source(diag->err, &place, begin, end < place.line_end ? end : place.line_end);
 	return false;
 }
 
@@ -99,8 +138,7 @@ void npu_diag_show_line(const struct npu_source *source, struct npu_error *err)
 		at++;
 	struct place place = place_of(source, word);
 	err->column = place.column;
-	note_line(err, &place);
-	note_caret(err, &place, (size_t)(at - word));
+	note_source(err, &place, word, at);
 }
 
 bool npu_diag_has_room(const struct npu_diag *diag)

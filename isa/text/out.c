@@ -2,6 +2,7 @@
 /* Output of the disassembler. */
 #include "isa/text/out.h"
 
+#include "isa/plain.h"
 #include "isa/text/syntax.h"
 
 #include <math.h>
@@ -113,20 +114,11 @@ void npu_out_real(struct npu_out *out, uint32_t bits)
 void npu_out_quoted(struct npu_out *out, const char *text)
 {
 	npu_out_char(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\') {
+	for (const char *end = text + strlen(text); text < end;) {
+		char shown[NPU_PLAIN_CHAR];
+		if (*text == '"' || *text == '\\')
 			npu_out_char(out, '\\');
-			npu_out_char(out, (char)c);
-		} else if (c == '\n') {
-			npu_out_bytes(out, "\\n", 2);
-		} else if (c < 0x20 || c == 0x7f) {
-			npu_out_bytes(out, "\\x", 2);
-			npu_out_char(out, "0123456789abcdef"[c >> 4]);
-			npu_out_char(out, "0123456789abcdef"[c & 15]);
-		} else {
-			npu_out_char(out, (char)c);
-		}
+		npu_out_bytes(out, shown, npu_plain_char(&text, end, shown, NULL));
 	}
 	npu_out_char(out, '"');
 }

@@ -24,7 +24,7 @@ void npu_out_int(struct npu_out *, int64_t);
 void npu_out_hex(struct npu_out *, uint64_t);
 /* The shortest decimal that reads back to the same bits: inf, -inf, nan, and bits:0x7f800001 for other NaNs. */
 void npu_out_real(struct npu_out *, uint32_t bits);
-/* In quotes, escaped. */
+/* In quotes, escaped as isa/plain.h shows it; reading it gives the same bytes. */
 void npu_out_quoted(struct npu_out *, const char *text);
 /* As a name: quoted only where it must be. */
 void npu_out_name(struct npu_out *, const char *name);

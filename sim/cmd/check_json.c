@@ -3,23 +3,12 @@
 #include "sim/cmd/check_output.h"
 
 #include "sim/cmd/report_file.h"
+#include "sim/report_json.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Names in a program need not be UTF-8; bytes that are not become '?'. */
-static json_t *text_json(const char *text)
-{
-	json_t *value = json_string(text);
-	char ascii[4096];
-	size_t i = 0;
-	if (value)
-		return value;
-	for (; text[i] && i + 1 < sizeof ascii; i++)
-		ascii[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-	ascii[i] = '\0';
-	return json_string(ascii);
-}
 
 static json_t *lines_json(const char *text)
 {
@@ -29,7 +18,7 @@ static json_t *lines_json(const char *text)
 		char line[2048];
 		snprintf(line, sizeof line, "%.*s", (int)length, text);
 		if (length)
-			json_array_append_new(lines, text_json(line));
+			json_array_append_new(lines, report_json_text(line));
 		text += length + (text[length] == '\n');
 	}
 	return lines;
@@ -43,9 +32,9 @@ static json_t *site_json(const struct npu_program *p, const struct npu_check_sit
 	uint32_t region = p->region[site->insn];
 	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "instruction", (json_int_t)site->insn, "mnemonic",
 			 npu_op_mnemonic(p->insns[site->insn].op), "operand", site->operand, "does", site->role, "file",
-			 place->line ? text_json(p->files[place->file]) : json_null(), "line",
+			 place->line ? report_json_text(p->files[place->file]) : json_null(), "line",
 			 place->line ? json_integer(place->line) : json_null(), "region",
-			 region != NPU_NO_REGION ? text_json(p->regions[region].name) : json_null());
+			 region != NPU_NO_REGION ? report_json_text(p->regions[region].name) : json_null());
 }
 
 static json_t *bytes_json(const struct npu_check_bytes *b)
@@ -57,7 +46,7 @@ static json_t *bytes_json(const struct npu_check_bytes *b)
 		return json_null();
 	return json_pack("{s:s, s:I, s:I, s:I, s:o}", "memory", spaces[b->space], "first", (json_int_t)b->first, "last",
 			 (json_int_t)b->last, "bytes", (json_int_t)b->bytes, "name",
-			 b->name[0] ? text_json(b->name) : json_null());
+			 b->name[0] ? report_json_text(b->name) : json_null());
 }
 
 static json_t *finding_json(const struct npu_program *p, const struct npu_finding *f)
@@ -66,10 +55,10 @@ static json_t *finding_json(const struct npu_program *p, const struct npu_findin
 	for (unsigned i = 0; i < f->nsites; i++)
 		json_array_append_new(sites, site_json(p, &f->site[i]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind), "severity",
-			 npu_check_severity_name(npu_check_severity_of(f->kind)), "text", text_json(f->text), "notes",
+			 npu_check_severity_name(npu_check_severity_of(f->kind)), "text", report_json_text(f->text), "notes",
 			 lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
 			 bytes_json(&f->bytes), "semaphore",
-			 f->sem == NPU_CHECK_NOBODY ? json_null() : text_json(p->sems[f->sem].name),
+			 f->sem == NPU_CHECK_NOBODY ? json_null() : report_json_text(p->sems[f->sem].name),
 			 f->kind == NPU_CHECK_REDUNDANT ? "waits" : "cost_bytes",
 			 f->cost ? json_integer((json_int_t)f->cost) : json_null());
 }
@@ -83,7 +72,7 @@ json_t *check_json(const struct check_result *r)
 	json_t *root = report_begin("npusim.check/1", "check", r->work->subject), *findings = json_array();
 	for (uint32_t i = 0; i < report->nfindings; i++)
 		json_array_append_new(findings, finding_json(p, &report->findings[i]));
-	json_t *program = json_pack("{s:o, s:s, s:I, s:I}", "name", text_json(p->name), "hash", hash, "instructions",
+	json_t *program = json_pack("{s:o, s:s, s:I, s:I}", "name", report_json_text(p->name), "hash", hash, "instructions",
 				    (json_int_t)p->ninsns, "semaphores", (json_int_t)p->nsems);
 	json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:b}", "errors", (json_int_t)report->errors, "warnings",
 				   (json_int_t)report->warnings, "notes", (json_int_t)report->notes, "race_pairs",
@@ -113,6 +102,35 @@ static json_t *rules_json(void)
 	return rules;
 }
 
+/* A path as a relative or absolute URI reference: RFC 3986, 2.1. */
+static json_t *uri_json(const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	for (; *path; path++)
+		if ((unsigned char)*path < 0x80 && (isalnum(*path) || strchr("-._~/", *path)))
+			fputc(*path, out);
+		else
+			fprintf(out, "%%%02X", (unsigned char)*path);
+	json_t *uri = fclose(out) == 0 ? json_string(text) : NULL;
+	free(text);
+	return uri;
+}
+
+/* Columns of SARIF count UTF-16 units; ours count bytes. */
+static json_t *column_json(const char *line, int length, unsigned column)
+{
+	json_int_t units = 1;
+	for (unsigned i = 0; i + 1 < column; i++) {
+		unsigned char c = (int)i < length ? (unsigned char)line[i] : 'x';
+		units += (c & 0xc0) == 0x80 ? 0 : c >= 0xf0 ? 2 : 1;
+	}
+	return json_integer(units);
+}
+
 /* Lines start at 1; what has no line is located in the program as a whole. */
 static json_t *location_json(const struct check_result *r, const struct npu_finding *f, unsigned site)
 {
@@ -122,16 +140,16 @@ static json_t *location_json(const struct check_result *r, const struct npu_find
 	unsigned column = 1, width = 1;
 	if (!place || !place->line)
 		return json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
-				 text_json(r->work->subject));
+				 uri_json(r->work->subject));
 	json_t *region = json_pack("{s:I}", "startLine", (json_int_t)place->line);
 	int length = r->sources ? source_line(r->sources, f->site[site].insn, &line) : -1;
 	if (length >= 0) {
 		source_caret(p, &f->site[site], f->sem, line, length, &column, &width);
-		json_object_set_new(region, "startColumn", json_integer(column));
-		json_object_set_new(region, "endColumn", json_integer((json_int_t)column + width));
+		json_object_set_new(region, "startColumn", column_json(line, length, column));
+		json_object_set_new(region, "endColumn", column_json(line, length, column + width));
 	}
 	return json_pack("{s:{s:{s:o}, s:o}}", "physicalLocation", "artifactLocation", "uri",
-			 text_json(p->files[place->file]), "region", region);
+			 uri_json(p->files[place->file]), "region", region);
 }
 
 static json_t *related_json(const struct check_result *r, const struct npu_finding *f)
@@ -155,7 +173,7 @@ static json_t *result_json(const struct check_result *r, const struct npu_findin
 	snprintf(text, sizeof text, "%s%s%s", f->text, f->notes[0] ? "\n" : "", f->notes);
 	return json_pack("{s:s, s:I, s:s, s:{s:o}, s:[o], s:o, s:I}", "ruleId", npu_check_id(f->kind), "ruleIndex",
 			 (json_int_t)f->kind, "level", npu_check_severity_name(npu_check_severity_of(f->kind)),
-			 "message", "text", text_json(text), "locations", location_json(r, f, 0), "relatedLocations",
+			 "message", "text", report_json_text(text), "locations", location_json(r, f, 0), "relatedLocations",
 			 related_json(r, f), "occurrenceCount", (json_int_t)f->count);
 }
 

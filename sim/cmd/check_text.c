@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as text: what and where, the source lines with carets, notes, a summary. */
+/* Findings as text: what and where, the source lines with carets, notes, a summary. Names of the program are fit to be
+ * shown already (work_program()), lines of its source are not. */
 #include "sim/cmd/check_output.h"
 
+#include "isa/plain.h"
 #include "isa/units.h"
 
 #include <inttypes.h>
@@ -44,31 +46,39 @@ static void print_place(const struct check_result *r, const struct npu_finding *
 	fputc(' ', out);
 }
 
-/* Tabs stay tabs, so that what stands below lines up on any terminal. */
-static void print_padding(const char *line, int length, unsigned column, FILE *out)
+/* A line of source as it may be shown. Tabs stay tabs, so that what stands below lines up on any terminal. */
+static void print_source(const char *line, int length, FILE *out)
 {
-	for (unsigned i = 0; i + 1 < column; i++)
-		fputc((int)i < length && line[i] == '\t' ? '\t' : ' ', out);
+	for (const char *at = line, *end = line + length; at < end;) {
+		char shown[NPU_PLAIN_CHAR];
+		if (*at == '\t')
+			fputc(*at++, out);
+		else
+			fwrite(shown, 1, npu_plain_char(&at, end, shown, NULL), out);
+	}
 }
 
-/* Bytes that would steer a terminal are not passed on. */
-static void print_clean(const char *text, int length, FILE *out)
+/* As wide as the source before `column` is shown. */
+static void print_padding(const char *line, int length, unsigned column, FILE *out)
 {
-	for (int i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)text[i];
-		fputc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, out);
+	const char *at = line, *end = line + (column - 1 < (unsigned)length ? (int)column - 1 : length);
+	while (at < end) {
+		char shown[NPU_PLAIN_CHAR];
+		unsigned columns = 1;
+		bool tab = *at == '\t';
+		if (tab)
+			at++;
+		else
+			npu_plain_char(&at, end, shown, &columns);
+		fprintf(out, "%*s", (int)columns, tab ? "\t" : "");
 	}
 }
 
 static void print_regions(const struct npu_program *p, uint32_t insn, FILE *out)
 {
 	uint32_t region = p->region[insn];
-	if (region != NPU_NO_REGION) {
-		const char *name = p->regions[region].name;
-		fputs(", region \"", out);
-		print_clean(name, (int)strlen(name), out);
-		fputc('"', out);
-	}
+	if (region != NPU_NO_REGION)
+		fprintf(out, ", region \"%s\"", p->regions[region].name);
 }
 
 static void print_caret(const struct check_result *r, const struct npu_finding *f, const struct npu_check_site *site,
@@ -108,7 +118,7 @@ static void print_site(const struct check_result *r, const struct npu_finding *f
 	/* One line that both instructions come from is shown once. */
 	if (!n || !same_line(p, site->insn, f->site[0].insn) || !r->sources) {
 		fprintf(out, "%7s | ", place);
-		print_clean(line, length, out);
+		print_source(line, length, out);
 		fputc('\n', out);
 	}
 	print_caret(r, f, site, line, length, out);
@@ -118,11 +128,8 @@ static void print_indented(const char *text, FILE *out)
 {
 	while (*text) {
 		int length = (int)strcspn(text, "\n");
-		if (length) {
-			fputs("  ", out);
-			print_clean(text, length, out);
-			fputc('\n', out);
-		}
+		if (length)
+			fprintf(out, "  %.*s\n", length, text);
 		text += length + (text[length] == '\n');
 	}
 }
@@ -151,9 +158,7 @@ static void print_waits(const struct check_result *r, const struct npu_finding *
 static void print_finding(const struct check_result *r, const struct npu_finding *f, FILE *out)
 {
 	print_place(r, f, out);
-	fprintf(out, "%s: ", npu_check_severity_name(npu_check_severity_of(f->kind)));
-	print_clean(f->text, (int)strlen(f->text), out);
-	fputc('\n', out);
+	fprintf(out, "%s: %s\n", npu_check_severity_name(npu_check_severity_of(f->kind)), f->text);
 	if (f->kind != NPU_CHECK_NEVER_WAITED)
 		for (unsigned n = 0; n < f->nsites; n++)
 			print_site(r, f, n, out);

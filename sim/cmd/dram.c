@@ -4,6 +4,7 @@
 #include "sim/cli_work.h"
 #include "sim/cmd/dram_trace.h"
 #include "sim/cmd/report_file.h"
+#include "sim/report_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static int report(const struct cli *cli, const struct config *config, const stru
 		print_lines(config, f, per_clock, share);
 	json_t *json = report_begin("npusim.dram/1", "dram", file_name(cli->words[0]));
 	if (json) {
-		json_object_set_new(json, "part", json_string(config->dram_part));
+		json_object_set_new(json, "part", report_json_text(config->dram_part));
 		json_object_set_new(json, "channels", json_integer(config->hw.dram.channels));
 		json_object_set_new(json, "requests", json_integer((json_int_t)f->requests));
 		json_object_set_new(json, "clocks", json_integer((json_int_t)f->clocks));

@@ -11,7 +11,7 @@ json_t *report_begin(const char *schema, const char *command, const char *subjec
 	json_t *report = json_pack("{s:s, s:s, s:{s:s}}", "schema", schema, "tool", "npusim " NPUSIM_VERSION, "command",
 				   "subcommand", command);
 	if (report && subject)
-		json_object_set_new(json_object_get(report, "command"), "subject", json_string(subject));
+		json_object_set_new(json_object_get(report, "command"), "subject", report_json_text(subject));
 	return report;
 }
 
