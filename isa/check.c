@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the checks and closes the report. */
 #include "isa/check/checker.h"
+#include "isa/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,8 @@ struct npu_check_report *npu_check(const struct npu_program *program, const stru
 	free(c.slots);
 	if (!report) {
 		npu_arena_free(c.arena);
-		npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program of %u instructions",
-			 program->ninsns);
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program of %s",
+			 npu_number_of(program->ninsns, "instruction").text);
 	}
 	return report;
 }

@@ -66,6 +66,15 @@ void npu_error_note(struct npu_error *err, const char *format, ...)
 	npu_plain(raw, strlen(raw), err->text + used, sizeof err->text - used);
 }
 
+void npu_error_notes(struct npu_error *err, const char *lines)
+{
+	while (*lines) {
+		size_t length = strcspn(lines, "\n");
+		npu_error_note(err, "%.*s", (int)length, lines);
+		lines += length + (lines[length] == '\n');
+	}
+}
+
 void npu_error_before(struct npu_error *err, const char *format, ...)
 {
 	char raw[sizeof err->text], text[sizeof err->text];

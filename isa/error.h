@@ -16,7 +16,8 @@ enum npu_error_code {
 };
 
 /* `file` empty: no place. Lines and columns count from 1; 0: not known. `text` may hold more lines after the first (the
- * source line and a caret under it, a table of buffers); none ends in a newline. Both are fit to be shown (isa/plain.h)
+ * source line and a caret under it, a table of buffers): those that belong to the line above begin with a blank, others are
+ * messages of their own. None ends in a newline. Both are fit to be shown (isa/plain.h)
  * whatever they quote: the functions below see to it, and only npu_error_note() begins a line. */
 struct npu_error {
 	enum npu_error_code code;
@@ -35,6 +36,8 @@ bool npu_fail_at(struct npu_error *err, enum npu_error_code code, const char *fi
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Appends a line of text below what is there; cut at the end of the buffer. */
 void npu_error_note(struct npu_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends lines of another error's text, \n between them, each as it is. */
+void npu_error_notes(struct npu_error *err, const char *lines);
 /* Puts text before what is there; the rest stays. */
 void npu_error_before(struct npu_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sets the place alone; `file` may be NULL. */

@@ -129,8 +129,9 @@ static bool legal_tensor(const struct npu_tensor *t, struct npu_error *err)
 	if ((unsigned)t->dtype >= NPU_DTYPES || t->layout > NPU_LAYOUT_BLOCK32 || (unsigned)t->dir > NPU_TENSOR_TEMP)
 		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: no such type, layout or direction", t->name);
 	if (t->layout == NPU_LAYOUT_ROW && t->shape[t->rank - 1] * npu_dtype_bits(t->dtype) % 8)
-		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: a row of %" PRIu64 " %s elements is not whole bytes",
-				t->name, t->shape[t->rank - 1], npu_dtype_name(t->dtype));
+		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: a row of %" PRIu64 " %s element%s is not whole bytes",
+				t->name, t->shape[t->rank - 1], npu_dtype_name(t->dtype),
+				t->shape[t->rank - 1] == 1 ? "" : "s");
 	uint64_t bytes = npu_tensor_bytes(t);
 	if (!bytes)
 		return npu_fail(err, NPU_ERR_VALUE,

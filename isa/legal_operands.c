@@ -79,8 +79,8 @@ static bool legal_page(const struct npu_legal *c, const struct npu_paged *p)
 {
 	uint64_t row_bytes = npu_dtype_bytes((enum npu_dtype)p->dtype, p->cols);
 	if (p->cols * npu_dtype_bits((enum npu_dtype)p->dtype) % 8)
-		return npu_legal_refuse(c, NPU_ERR_OPERAND, "cols=%u: a row of %u %s elements is not whole bytes",
-					p->cols, p->cols, npu_dtype_name((enum npu_dtype)p->dtype));
+		return npu_legal_refuse(c, NPU_ERR_OPERAND, "cols=%u: a row of %u %s element%s is not whole bytes",
+					p->cols, p->cols, npu_dtype_name((enum npu_dtype)p->dtype), p->cols == 1 ? "" : "s");
 	if (p->row_stride && p->row_stride < row_bytes)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "row_stride=%u: must be 0 (dense) or at least a row, %s",
 					p->row_stride, npu_bytes_text(row_bytes).text);
@@ -250,8 +250,8 @@ static bool legal_shape(const struct npu_legal *c, const struct npu_operand *ope
 	const struct npu_matrix *m = &operand->m;
 	uint64_t strip = npu_matrix_strip_bytes(m);
 	if (m->layout == NPU_LAYOUT_ROW && m->cols * npu_dtype_bits(m->dtype) % 8)
-		return npu_legal_refuse(c, NPU_ERR_OPERAND, "%s: a row of %" PRIu64 " %s elements is not whole bytes",
-					operand->name, m->cols, npu_dtype_name(m->dtype));
+		return npu_legal_refuse(c, NPU_ERR_OPERAND, "%s: a row of %" PRIu64 " %s element%s is not whole bytes",
+					operand->name, m->cols, npu_dtype_name(m->dtype), m->cols == 1 ? "" : "s");
 	if (m->stride && m->stride < strip)
 		return npu_legal_refuse(
 		    c, NPU_ERR_OPERAND, "%s=%" PRIu64 ": must be 0 (dense) or at least a row%s of %s, %s",

@@ -23,6 +23,14 @@ struct npu_text npu_count_text(uint64_t value)
 	return out;
 }
 
+struct npu_text npu_number_of(uint64_t value, const char *noun)
+{
+	struct npu_text out = npu_count_text(value);
+	size_t used = strlen(out.text);
+	snprintf(out.text + used, sizeof out.text - used, " %s%s", noun, value == 1 ? "" : "s");
+	return out;
+}
+
 struct npu_text npu_bytes_text(uint64_t bytes)
 {
 	static const char *const units[] = { "GiB", "MiB", "KiB" };
@@ -35,9 +43,7 @@ struct npu_text npu_bytes_text(uint64_t bytes)
 		snprintf(out.text + strlen(out.text), 8, " %s", units[i]);
 		return out;
 	}
-	struct npu_text out = npu_count_text(bytes);
-	snprintf(out.text + strlen(out.text), 8, bytes == 1 ? " byte" : " bytes");
-	return out;
+	return npu_number_of(bytes, "byte");
 }
 
 struct npu_text npu_local_text(uint32_t local)

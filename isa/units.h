@@ -16,6 +16,8 @@ struct npu_text {
 
 /* 1234567 -> "1,234,567" */
 struct npu_text npu_count_text(uint64_t);
+/* A number of things: "1 instruction", "2,752 instructions". `noun` takes an s, and is short enough for the text. */
+struct npu_text npu_number_of(uint64_t, const char *noun);
 /* Whole binary units as they are ("320 KiB", "1,024 KiB", "2 GiB"), anything else in bytes ("1,234 bytes"). MiB and GiB
  * only from four of them, so that nearby sizes share a unit. */
 struct npu_text npu_bytes_text(uint64_t);

@@ -2,7 +2,6 @@
 /* The list of kernels, and what is the same for all of them: finding one, reading its parameters, building it. */
 #include "kernels/kernel.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +55,16 @@ void npu_args_init(const struct npu_kernel *k, struct npu_args *args)
 		args->value[i] = k->params[i].initial;
 }
 
-static bool in_range(const struct npu_param *p, int64_t value, struct npu_error *err)
+/* `text` is the value as it was written; NULL: it was not. */
+static bool in_range(const struct npu_param *p, int64_t value, const char *text, struct npu_error *err)
 {
+	char number[24];
 	if (value >= p->min && value <= p->max)
 		return true;
-	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRId64 ": must be %" PRId64 " to %" PRId64 "%s%s", p->name, value,
-			p->min, p->max, p->unit[0] ? " " : "", p->unit);
+	snprintf(number, sizeof number, "%" PRId64, value);
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%.40s: too %s; %s must be %" PRId64 " to %" PRId64 "%s%s", p->name,
+			text ? text : number, value < p->min ? "small" : "large", p->name, p->min, p->max,
+			p->unit[0] ? " " : "", p->unit);
 }
 
 bool npu_args_check(const struct npu_kernel *k, const struct npu_args *args, struct npu_error *err)
@@ -70,13 +73,13 @@ bool npu_args_check(const struct npu_kernel *k, const struct npu_args *args, str
 		const struct npu_param *p = &k->params[i];
 		if (p->derived && !args->named[i])
 			continue;
-		if (p->type == NPU_PARAM_INT && !in_range(p, args->value[i], err))
+		if (p->type == NPU_PARAM_INT && !in_range(p, args->value[i], NULL, err))
 			return false;
 	}
 	return true;
 }
 
-/* A decimal number with an optional unit, to the end of the text. */
+/* A decimal number with an optional unit, to the end of the text; beyond int64_t it is the last one of its sign. */
 static bool parse_number(const char *text, int64_t *value)
 {
 	static const struct {
@@ -84,13 +87,16 @@ static bool parse_number(const char *text, int64_t *value)
 		int64_t factor;
 	} units[] = { { "", 1 }, { "k", 1 << 10 }, { "KiB", 1 << 10 }, { "M", 1 << 20 }, { "MiB", 1 << 20 } };
 	char *end;
-	errno = 0;
 	long long number = strtoll(text, &end, 10);
-	if (end == text || errno || text[0] == ' ')
+	if (end == text || text[0] == ' ')
 		return false;
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-		if (!strcmp(end, units[i].text))
-			return !__builtin_mul_overflow((int64_t)number, units[i].factor, value);
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		if (strcmp(end, units[i].text) != 0)
+			continue;
+		if (__builtin_mul_overflow((int64_t)number, units[i].factor, value))
+			*value = number < 0 ? INT64_MIN : INT64_MAX;
+		return true;
+	}
 	return false;
 }
 
@@ -131,14 +137,16 @@ bool npu_args_set(const struct npu_kernel *k, struct npu_args *args, const char 
 
 	const struct npu_param *p = &k->params[i];
 	int64_t value = 0;
+	if (!equals[1])
+		return npu_fail(err, NPU_ERR_VALUE, "%s: the value is missing", assignment);
 	if (p->type == NPU_PARAM_CHOICE) {
 		if (!parse_choice(p, equals + 1, &value, err))
 			return false;
 	} else {
 		if (!parse_number(equals + 1, &value))
-			return npu_fail(err, NPU_ERR_VALUE, "%s: not a number; %s must be %" PRId64 " to %" PRId64,
+			return npu_fail(err, NPU_ERR_VALUE, "%s: not a whole number; %s must be %" PRId64 " to %" PRId64,
 					assignment, p->name, p->min, p->max);
-		if (!in_range(p, value, err))
+		if (!in_range(p, value, equals + 1, err))
 			return false;
 	}
 	args->value[i] = value;

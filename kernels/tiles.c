@@ -138,6 +138,6 @@ bool tiles_resolve(const struct npu_kernel *kernel, const struct npu_capacity *c
 	if (named[0] && any_fits(&s))
 		npu_error_note(err, "would fit: %s, chosen when none is named", print_tiles(&s, &s.best, true, named));
 	if (map)
-		npu_error_note(err, "%s", map + 1);
+		npu_error_notes(err, map + 1);
 	return false;
 }

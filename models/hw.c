@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t largest(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -103,33 +104,96 @@ static bool check_dma(const struct hw *hw, const char **key, struct npu_error *e
 	return true;
 }
 
-/* The key of the DRAM part as hw knows it: one string a key, so that *key may point to it. */
-static const char *dram_key(const char *name)
-{
-#define DRAM_KEY(key, kind, dflt, min, max, unit, doc) { #key, "dram." #key },
-#define DRAM_TIMING(key, min, doc) { #key, "dram." #key },
-	static const struct {
-		const char *name, *key;
-	} keys[] = {
+/* The keys of the DRAM part as hw knows them: one string a key, so that *key may point to it. */
+struct dram_key {
+	const char *name, *key, *words; /* of an enum: "a|b|c"; else NULL */
+	size_t offset, nbytes;
+};
+
+#define DRAM_WORDS_uint(unit) NULL
+#define DRAM_WORDS_size(unit) NULL
+#define DRAM_WORDS_bool(unit) NULL
+#define DRAM_WORDS_enum(unit) unit
+#define DRAM_FIELD(key) offsetof(struct dram_config, key), sizeof(((struct dram_config *)0)->key)
+#define DRAM_KEY(key, kind, dflt, min, max, unit, doc) { #key, "dram." #key, DRAM_WORDS_##kind(unit), DRAM_FIELD(key) },
+#define DRAM_TIMING(key, min, doc) { #key, "dram." #key, NULL, DRAM_FIELD(key) },
+static const struct dram_key dram_keys[] = {
 #include "models/dram/keys.def"
 #include "models/dram/timing.def"
-	};
+};
 #undef DRAM_KEY
 #undef DRAM_TIMING
-	for (size_t i = 0; name && i < sizeof keys / sizeof *keys; i++) {
-		if (!strcmp(keys[i].name, name))
-			return keys[i].key;
+enum { DRAM_KEYS = sizeof dram_keys / sizeof *dram_keys };
+
+/* "dram.tRAS=90", "dram.mapping=RoBaCo" behind what is in `text`. */
+static void add_dram_value(const struct dram_config *c, const struct dram_key *key, char *text, size_t size)
+{
+	uint64_t wide = 0;
+	uint32_t narrow = 0;
+	bool flag = false;
+	size_t used = strlen(text);
+	const char *field = (const char *)c + key->offset, *word = key->words;
+	if (key->nbytes == sizeof wide)
+		memcpy(&wide, field, sizeof wide);
+	else if (key->nbytes == sizeof narrow)
+		memcpy(&narrow, field, sizeof narrow);
+	else
+		memcpy(&flag, field, sizeof flag);
+	wide |= narrow | flag;
+	if (!word) {
+		snprintf(text + used, size - used, "%s=%" PRIu64, key->key, wide);
+		return;
 	}
-	return "dram";
+	for (; wide && strchr(word, '|'); wide--)
+		word = strchr(word, '|') + 1;
+	snprintf(text + used, size - used, "%s=%.*s", key->key, (int)strcspn(word, "|"), word);
 }
 
+static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/* As a word of its own, and without a value behind it. */
+static bool mentions(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = text; (at = strstr(at, name)); at += n)
+		if ((at == text || !is_word(at[-1])) && !is_word(at[n]) && at[n] != '=')
+			return true;
+	return false;
+}
+
+/* A part's clock: 10 GHz to 10 MHz holds every one there is and every what-if; beyond it figures mean nothing. */
+static bool check_dram_clock(const struct dram_config *c, const char **key, struct npu_error *err)
+{
+	enum { LEAST_PS = 100, MOST_PS = 100000 };
+	double ps = (double)c->tck_num / (double)c->tck_den;
+	if (ps >= LEAST_PS && ps <= MOST_PS)
+		return true;
+	return blame(key, "dram.tck_num") &&
+	       npu_fail(err, NPU_ERR_VALUE,
+			"dram.tck_num=%" PRIu32 ", dram.tck_den=%" PRIu32 ": a clock period of %.4g ps; %d to %d ps would be "
+			"right",
+			c->tck_num, c->tck_den, ps, LEAST_PS, MOST_PS);
+}
+
+/* The message gets the value of every key that it names. */
 static bool check_dram(const struct hw *hw, const char **key, struct npu_error *err)
 {
-	const char *name = NULL;
-	const char *wrong = dram_config_check(&hw->dram, &name);
-	if (wrong)
-		return blame(key, dram_key(name)) && npu_fail(err, NPU_ERR_VALUE, "%s: %s", dram_key(name), wrong);
-	return true;
+	const char *name = NULL, *wrong = dram_config_check(&hw->dram, &name);
+	char blamed[64] = "dram", others[256] = "";
+	if (!wrong)
+		return check_dram_clock(&hw->dram, key, err);
+	for (size_t i = 0; i < DRAM_KEYS; i++) {
+		if (name && strcmp(dram_keys[i].name, name) == 0) {
+			blame(key, dram_keys[i].key);
+			*blamed = '\0';
+			add_dram_value(&hw->dram, &dram_keys[i], blamed, sizeof blamed);
+		} else if (mentions(wrong, dram_keys[i].name)) {
+			strcat(others, *others ? ", " : "; ");
+			add_dram_value(&hw->dram, &dram_keys[i], others, sizeof others - 2);
+		}
+	}
+	bool missing = strncmp(wrong, "is missing", 10) == 0; /* its value is 0, which says nothing */
+	return npu_fail(err, NPU_ERR_VALUE, "%s%s %s%s", missing && key ? *key : blamed, missing ? "" : ":", wrong, others);
 }
 
 bool hw_check(const struct hw *hw, const char **key, struct npu_error *err)

@@ -47,8 +47,9 @@ bool machine_tell_deadlock(const struct npu_program *program, struct engine *con
 			tell_waiting(program, (enum npu_engine)e, engine_head(engines[e]), semaphores, err);
 	enum npu_engine stuck = sequencer_stuck(sequencer);
 	if (stuck != NPU_ENGINES)
-		npu_error_note(err, "  sequencer: #%u does not fit into the full %s queue (%llu instructions wait there)",
+		npu_error_note(err, "  sequencer: #%u does not fit into the full %s queue (%llu %s there)",
 			       sequencer_next(sequencer), npu_engine_name(stuck),
-			       (unsigned long long)engine_unfinished(engines[stuck]));
+			       (unsigned long long)engine_unfinished(engines[stuck]),
+			       engine_unfinished(engines[stuck]) == 1 ? "instruction waits" : "instructions wait");
 	return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From argv to a struct cli, and from a command's result to an exit status. */
 #include "sim/cli.h"
+#include "sim/config.h"
 #include "sim/output.h"
 
 #include <ctype.h>
@@ -47,7 +48,11 @@ int cli_fail(const struct npu_error *err)
 {
 	char text[sizeof err->text + sizeof err->file + 32];
 	fflush(stdout);
-	fprintf(stderr, "npusim: %s\n", npu_error_print(err, text, sizeof text));
+	npu_error_print(err, text, sizeof text);
+	for (const char *line = text, *end; line; line = *end ? end + 1 : NULL) {
+		end = line + strcspn(line, "\n");
+		fprintf(stderr, "%s%.*s\n", *line == ' ' ? "" : "npusim: ", (int)(end - line), line);
+	}
 	return npu_error_exit_status(err->code);
 }
 
@@ -200,12 +205,24 @@ static int parse(struct cli *cli, char **argv)
 	return 0;
 }
 
+/* A word too many that looks like a key whose value is missing, or a value whose key is. */
+static int excess_word(const struct cli_command *command, const char *word)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+	bool dotted = strchr(word, '.') != NULL;
+	if (*word == '=')
+		return cli_usage("%s: the name before = is missing", word);
+	bool name = n && !word[n] && !isdigit((unsigned char)*word);
+	if (name && (dotted ? command->takes_hardware && config_key_find(word) : command->takes_parameters))
+		return cli_usage("%s: its value is missing, as in %s=VALUE", word, word);
+	return cli_usage("%s: one word too many; usage: npusim %s %s", word, command->name, command->synopsis);
+}
+
 static int check_words(const struct cli *cli)
 {
 	const struct cli_command *command = cli->command;
 	if (cli->nwords > command->max_words)
-		return cli_usage("%s: one word too many; usage: npusim %s %s", cli->words[command->max_words],
-				 command->name, command->synopsis);
+		return excess_word(command, cli->words[command->max_words]);
 	if (cli->nwords < command->min_words)
 		return cli_usage("usage: npusim %s %s", command->name, command->synopsis);
 	return 0;

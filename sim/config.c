@@ -402,7 +402,7 @@ static bool load_part(struct config *config, struct npu_error *err)
 	bool ok = path && load_file(config, path, NULL, true, err);
 	if (!path)
 		blame(config, key, err);
-	free(path);
+	config->part_file = path ? own(config, path) : NULL;
 	/* A report names the part, not where it lies. */
 	char *slash = strrchr(config->dram_part, '/');
 	if (slash)
@@ -421,13 +421,20 @@ static bool mentions(const char *text, const char *name)
 	return false;
 }
 
+/* When a person set it; a part lies below all that a person sets, though it is read last. */
+static unsigned age(const struct config *config, const struct config_key *key)
+{
+	const struct config_origin *origin = &config->origin[index_of(key)];
+	return origin->kind == CONFIG_FROM_PART ? 0 : origin->order;
+}
+
 /* Of the keys that the message is about, the one set last is what the person changed. */
 static const struct config_key *last_set(const struct config *config, const char *key_name, const char *text)
 {
 	const struct config_key *last = key_name ? config_key_find(key_name) : NULL;
 	for (unsigned i = 0; i < config_nkeys; i++) {
 		const struct config_key *key = &config_keys[i];
-		if (mentions(text, key->name) && (!last || config->origin[i].order > config->origin[index_of(last)].order))
+		if (mentions(text, key->name) && (!last || age(config, key) > age(config, last)))
 			last = key;
 	}
 	return last;
@@ -444,6 +451,9 @@ bool config_finish(struct config *config, struct npu_error *err)
 	const struct config_key *key = last_set(config, key_name, inner.text);
 	if (key)
 		blame(config, key, &inner);
+	/* What nobody has set is missing in the part. */
+	if (key && config->part_file && config->origin[index_of(key)].kind == CONFIG_INITIAL)
+		npu_error_place(&inner, config->part_file, 0, 0);
 	if (err)
 		*err = inner;
 	return false;

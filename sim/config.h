@@ -65,7 +65,8 @@ struct config_origin {
 
 struct config {
 	struct hw hw;
-	char dram_part[64]; /* "" when none was named */
+	char dram_part[64];    /* "" when none was named */
+	const char *part_file; /* that it was read from, NULL: none was */
 	struct config_origin origin[CONFIG_KEYS_MAX]; /* of config_keys[i] */
 	unsigned settings;
 	char **owned; /* the strings */

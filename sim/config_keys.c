@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A DRAM interval has no declared upper end; this many clocks are beyond every part. */
-#define TIMING_MAX 1e6
-
 #define CONFIG_uint CONFIG_UINT
 #define CONFIG_size CONFIG_SIZE
 #define CONFIG_bool CONFIG_FLAG
@@ -34,7 +31,7 @@ const struct config_key config_keys[] = {
 #include "models/dram/keys.def"
 #undef DRAM_KEY
 #define DRAM_TIMING(name, min, doc)                                                                                    \
-	{ "dram." #name, CONFIG_UINT, DRAM_BYTES(name), offsetof(struct hw, dram.name), min, TIMING_MAX, "clk", NULL,  \
+	{ "dram." #name, CONFIG_UINT, DRAM_BYTES(name), offsetof(struct hw, dram.name), min, DRAM_TIMING_MAX, "clk", NULL,  \
 	  doc },
 #include "models/dram/timing.def"
 #undef DRAM_TIMING

@@ -24,7 +24,7 @@ static struct npu_text size_text(uint64_t bytes)
 	else if (bytes >= 1u << 10 && bytes % (1u << 10) == 0)
 		snprintf(text.text, sizeof(text.text), "%.30s KiB", npu_count_text(bytes >> 10).text);
 	else
-		snprintf(text.text, sizeof(text.text), "%.30s bytes", npu_count_text(bytes).text);
+		return npu_number_of(bytes, "byte");
 	return text;
 }
 
@@ -155,13 +155,13 @@ static void print_summary(const struct simulation *s, FILE *out)
 	const struct account *a = &s->account;
 	const struct hw *hw = s->request.hw;
 	char value[64], useful[64] = "";
-	print_line(out, "cycles", npu_count_text(a->cycles).text, "(%s)   %s instructions", time_text(a->time_us).text,
-		   npu_count_text(s->request.program->ninsns).text);
+	print_line(out, "cycles", npu_count_text(a->cycles).text, "(%s)   %s", time_text(a->time_us).text,
+		   npu_number_of(s->request.program->ninsns, "instruction").text);
 	if (a->macs > 0) {
 		if (a->useful_macs != a->macs)
 			snprintf(useful, sizeof(useful), ", %s useful", npu_count_text(a->useful_macs).text);
 		snprintf(value, sizeof(value), "%.1f %%", 100 * a->mac_utilization);
-		print_line(out, "MAC utilisation", value, "%s MACs%s; matrix active %.1f %%", npu_count_text(a->macs).text, useful,
+		print_line(out, "MAC utilisation", value, "%s%s; matrix active %.1f %%", npu_number_of(a->macs, "MAC").text, useful,
 			   100 * a->matrix_active_fraction);
 	}
 	print_dram(a, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run from its parts: record, machine, account. */
 #include "sim/simulate_parts.h"
+#include "isa/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@ static bool run(struct simulation *s, simulate_machine *machine, struct npu_erro
 {
 	const struct simulation_request *r = &s->request;
 	if (!record_init(&s->record, r->program, r->hw->dram.channels, r->want_record))
-		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %" PRIu32 " instructions",
-				r->program->ninsns);
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %s",
+				npu_number_of(r->program->ninsns, "instruction").text);
 	struct probe probe = record_probe(&s->record);
 	return machine(r, &probe, &s->totals, err) &&
 	       record_finish(&s->record, s->totals.cycles, err) &&

@@ -86,9 +86,9 @@ static void print_unjudged(const struct values *v, FILE *out)
 		if (v->outputs[i].unjudged)
 			fprintf(
 			    out,
-			    "%s: %s elements may be anything and were not judged (fp32 overflows, or what is hidden is "
+			    "%s: %s may be anything, not judged (fp32 overflows, or what is hidden is "
 			    "not finite)\n",
-			    v->outputs[i].tensor->name, npu_count_text(v->outputs[i].unjudged).text);
+			    v->outputs[i].tensor->name, npu_number_of(v->outputs[i].unjudged, "element").text);
 }
 
 bool values_print(const struct values *v, FILE *out, const struct report_style *style)
@@ -157,9 +157,9 @@ bool values_mismatch(const struct values *v, unsigned output, struct npu_error *
 		return false;
 	if (o->bound > 0)
 		snprintf(bound, sizeof bound, "within %.3g", o->bound);
-	npu_fail(err, NPU_ERR_MISMATCH, "%s%s is %.9g, expected %.9g %s; %s of %s elements are wrong", o->tensor->name,
+	npu_fail(err, NPU_ERR_MISMATCH, "%s%s is %.9g, expected %.9g %s; %s of %s %s wrong", o->tensor->name,
 		 index_text(o->tensor, o->first_wrong, at), o->got, o->expected, bound, npu_count_text(o->wrong).text,
-		 npu_count_text(o->elements).text);
+		 npu_number_of(o->elements, "element").text, o->wrong == 1 ? "is" : "are");
 	note_writer(v->request.program, o->writer, err);
 	return true;
 }

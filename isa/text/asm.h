@@ -26,6 +26,7 @@ struct npu_asm {
 	struct npu_diag diag;
 	struct npu_lexer lexer;
 	struct npu_token token;  /* the next one */
+	struct npu_token directive; /* the one being read */
 	struct npu_arena *arena; /* names put together here */
 	struct npu_assembly *assembly;
 	struct npu_symbols mnemonics; /* index of ops */

@@ -363,7 +363,7 @@ static bool read_region(struct npu_asm *as)
 static bool read_endregion(struct npu_asm *as)
 {
 	if (!as->region_depth)
-		return npu_asm_refuse(as, ".endregion without a .region before it");
+		return npu_asm_refuse_at(as, &as->directive, ".endregion without a .region before it");
 	as->region_depth--;
 	npu_assembly_region_end(as->assembly);
 	return true;
@@ -400,7 +400,7 @@ static const struct directive {
 bool npu_asm_directive(struct npu_asm *as)
 {
 	enum { COUNT = sizeof directives / sizeof directives[0] };
-	const struct npu_token token = as->token;
+	const struct npu_token token = as->directive = as->token;
 	const char *names[COUNT];
 	for (unsigned i = 0; i < COUNT; i++) {
 		if (npu_token_is(&token, directives[i].name)) {

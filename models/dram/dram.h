@@ -31,6 +31,8 @@ struct dram_config {
 
 /* Every key at its default, every interval 0 (a part must state them). */
 void dram_config_init(struct dram_config *);
+/* No interval of a part is longer, clk. */
+enum { DRAM_TIMING_MAX = 500000 };
 /* NULL when the configuration can be built; else what is wrong, with *key (may be NULL) the key it is about. */
 const char *dram_config_check(const struct dram_config *, const char **key);
 

@@ -74,7 +74,7 @@ static const char *missing_timing(const struct dram_config *c)
 static const char *huge_timing(const struct dram_config *c)
 {
 #define DRAM_TIMING(name, min, doc)                                                                                    \
-	if (c->name > 500000)                                                                                          \
+	if (c->name > DRAM_TIMING_MAX)                                                                                          \
 		return #name;
 #include "models/dram/timing.def"
 #undef DRAM_TIMING
@@ -98,17 +98,17 @@ static const char *broken_relation(const struct dram_config *c, const char **key
 		{ !power_of_two(c->bank_groups), "bank_groups", "must be a power of two" },
 		{ !power_of_two(c->banks), "banks", "must be a power of two" },
 		{ c->ranks * c->bank_groups * c->banks > MAX_BANKS, "banks",
-		  "a channel holds at most 64 banks, ranks included" },
+		  "a channel holds at most 64 banks: ranks x bank_groups x banks" },
 		{ c->beats_per_clk == 0 || c->burst_length % c->beats_per_clk != 0, "beats_per_clk",
 		  "must divide burst_length, so that a burst takes whole clocks" },
 		{ !power_of_two(c->row_bytes) || c->row_bytes < granule, "row_bytes",
-		  "must be a power of two that holds whole bursts" },
+		  "must be a power of two that holds whole bursts of bus_bits / 8 x burst_length bytes" },
 		{ !power_of_two(c->channel_interleave) || c->channel_interleave < granule, "channel_interleave",
-		  "must be a power of two that holds whole bursts" },
+		  "must be a power of two that holds whole bursts of bus_bits / 8 x burst_length bytes" },
 		{ c->channels > 1 && dram_capacity(c) / c->channels % c->channel_interleave != 0, "channel_interleave",
-		  "must divide what a channel holds" },
+		  "must divide what a channel holds: rows x row_bytes in every bank" },
 		{ c->mapping == DRAM_RoBaCo && c->bank_groups > 1, "mapping",
-		  "RoBaCo is for parts without bank groups" },
+		  "RoBaCo is for parts without bank_groups" },
 		{ c->drain_low >= c->drain_high, "drain_low", "must lie below drain_high" },
 		{ c->tRC < c->tRAS, "tRC", "must not be shorter than tRAS" },
 		{ c->tCCD_L < c->tCCD_S, "tCCD_L", "must not be shorter than tCCD_S" },
@@ -116,10 +116,12 @@ static const char *broken_relation(const struct dram_config *c, const char **key
 		{ allbank && (c->tRFCab == 0 || c->tREFI == 0), c->tREFI ? "tRFCab" : "tREFI",
 		  "refresh=allbank needs it" },
 		{ perbank && c->tRFCpb == 0, "tRFCpb", "refresh=perbank needs it" },
-		{ allbank && c->tREFI <= c->tRFCab + c->tRC, "tREFI", "leaves no time between refreshes" },
-		{ perbank && c->tREFIpb <= c->tREFpbREFpb, "tREFIpb", "leaves no time between refreshes" },
+		{ allbank && c->tREFI <= c->tRFCab + c->tRC, "tREFI",
+		  "leaves no time between refreshes: it must be longer than tRFCab + tRC" },
+		{ perbank && c->tREFIpb <= c->tREFpbREFpb, "tREFIpb",
+		  "leaves no time between refreshes: it must be longer than tREFpbREFpb" },
 		{ perbank && (!power_of_two(c->refresh_banks) || c->refresh_banks > c->bank_groups * c->banks),
-		  "refresh_banks", "must be a power of two no larger than the banks of a rank" },
+		  "refresh_banks", "must be a power of two no larger than bank_groups x banks" },
 	};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
 		if (list[i].wrong) {
@@ -136,7 +138,7 @@ const char *dram_config_check(const struct dram_config *c, const char **key)
 		return "is out of range";
 	if (!power_of_two(dram_burst_bytes(c))) {
 		*at = "bus_bits";
-		return "times burst_length must be a power of two";
+		return "bus_bits x burst_length must be a power of two";
 	}
 	if (c->ideal) /* has no timing and no banks */
 		return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim check: hazards, bounds, reads of nothing, deadlock: all that is wrong with a program, at once. */
+#include "isa/units.h"
 #include "models/hw.h"
 #include "sim/cmd/check_output.h"
 #include "sim/output.h"
@@ -108,7 +109,7 @@ static int check(const struct cli *cli, const struct format *format, const struc
 	if (ok && cli_value(cli, "time")) {
 		double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 		fflush(stdout);
-		fprintf(stderr, "checked %" PRIu32 " instructions in %.3f s\n", work->program->ninsns, seconds);
+		fprintf(stderr, "checked %s in %.3f s\n", npu_number_of(work->program->ninsns, "instruction").text, seconds);
 	}
 	check_result_fini(&result);
 	return status;

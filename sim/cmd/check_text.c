@@ -194,8 +194,7 @@ static void print_summary(const struct check_result *r, FILE *out)
 	print_number(report->notes, "note", "notes", &first, out);
 	if (first)
 		fputs("clean", out);
-	fprintf(out, "; %s instruction%s, %s semaphore%s\n", npu_count_text(p->ninsns).text, p->ninsns == 1 ? "" : "s",
-		npu_count_text(p->nsems).text, p->nsems == 1 ? "" : "s");
+	fprintf(out, "; %s, %s\n", npu_number_of(p->ninsns, "instruction").text, npu_number_of(p->nsems, "semaphore").text);
 }
 
 void check_print_text(const struct check_result *r, FILE *out)

@@ -290,7 +290,7 @@ static const struct mistake {
 	{ "sync.load sram:0\n", "1:11: expected wait, post or the end of the line, found sram" },
 	{ "load sram:0 dram:0 rows=1 cols=1\n", "1:13: expected a comma, NAME=VALUE, wait or post, found dram" },
 	{ ".region \"open\nsync.load\n", "1:9: a string without its closing quote" },
-	{ ".endregion\n", "1:11: .endregion without a .region" },
+	{ ".endregion\n", "1:1: .endregion without a .region" },
 	{ ".region \"a\"\nsync.load\n", "1 of the .region directives have no .endregion" },
 	{ "load sram:0, dram:0 rows=1 cols=1 table=\x01\n", "load has no operand table" },
 	{ ".program \x01\n", "1:10: expected the name of the program in quotes, found byte 0x01" },

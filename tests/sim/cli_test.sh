@@ -59,6 +59,10 @@ refuse 2 'unknown command "frobnicate"; npusim --help lists the commands' frobni
 refuse 2 'unknown option --hepl; did you mean --help?' --hepl
 refuse 2 'usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run
 refuse 2 'b.npu: one word too many; usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run a.npu b.npu
+refuse 2 '=3: the name before = is missing' run gemm =3
+refuse 2 'm: its value is missing, as in m=VALUE' run gemm m
+refuse 2 'sram.size: its value is missing, as in sram.size=VALUE' run gemm sram.size
+refuse 2 'm=: the value is missing' run gemm m=
 refuse 2 'unknown option --tims; did you mean --time?' run gemm --tims
 refuse 2 'unknown option --zzz; npusim run --help lists the options' run gemm --zzz
 refuse 2 'unknown option -z; npusim run --help lists the options' run gemm -z
@@ -86,6 +90,22 @@ matches 2 '^npusim: m\.yaml:2:14: sram\.size=1000000 ' run gemm --hw m.yaml
 refuse 2 'empty.yaml: the file holds no keys; "extends: edge-1mb" would be a machine' hw show empty.yaml
 refuse 2 './: cannot be read: it is a folder; name a file' hw show ./
 
+
+# Relations between keys of the DRAM name every key and value, and the place of the one set last
+refuse 2 'dram.CL=1000000: out of range; 1 to 500000 (clk) would be right' run gemm dram.CL=1000000
+refuse 2 'dram.channels=3: must be a power of two' run gemm dram.channels=3
+refuse 2 'dram.tRC=89: must not be shorter than tRAS; dram.tRAS=90' run gemm dram.tRC=89
+refuse 2 'dram.bus_bits=16: bus_bits x burst_length must be a power of two; dram.burst_length=5' run gemm dram.burst_length=5
+refuse 2 'dram.mapping=RoBaCo: RoBaCo is for parts without bank_groups; dram.bank_groups=2' run gemm dram.bank_groups=2
+refuse 2 'dram.tREFI=4000: leaves no time between refreshes: it must be longer than tRFCab + tRC; dram.tRC=129, dram.tRFCab=4000' \
+    run gemm dram.refresh=allbank dram.tREFI=4000 dram.tRFCab=4000
+refuse 2 'dram.tck_num=1, dram.tck_den=4: a clock period of 0.25 ps; 100 to 100000 ps would be right' run gemm dram.tck_num=1
+refuse 2 'dram.tck_num=1000000, dram.tck_den=4: a clock period of 2.5e+05 ps; 100 to 100000 ps would be right' run gemm dram.tck_num=1000000
+printf 'extends: edge-1mb\ndram:\n  drain_low: 90\n' >m.yaml
+refuse 2 'm.yaml:3:14: dram.drain_low=90: must lie below drain_high; dram.drain_high=80' run gemm --hw m.yaml
+sed '/^CL:/d' "$SRC/models/presets/dram/DDR4-2400.yaml" >part.yaml
+refuse 2 './part.yaml: dram.CL is missing: the part must state it' run gemm dram.part=./part.yaml
+
 # Kernels
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
@@ -103,6 +123,20 @@ printf 'loda sram:0x0, dram:0x0 rows=64 cols=64\n' >bad.npu
 refuse 2 'bad.npu:1:1: no instruction is called loda; did you mean load?
     1 | loda sram:0x0, dram:0x0 rows=64 cols=64
       | ^~~~' run bad.npu
+# Every message begins with the program's name; what belongs to it is below it, behind blanks.
+printf 'load sram:0x700000, dram:0xfffffff000 rows=16 cols=64\n' >far.npu
+refuse 1 'far needs 7,170 KiB of SRAM, the hardware has 1,024 KiB: 6,146 KiB too little; #0 load (local) reaches farthest, sram:0x700000 to 0x700800
+npusim: far needs 1,073,741,822 KiB of DRAM, the hardware has 4 GiB: 1,069,547,518 KiB too little; #0 load (dram) reaches farthest, dram:0xfffffff000 to 0xfffffff800' run far.npu
+printf 'loda\n  .endregion ; too many\n' >two.npu
+refuse 2 'two.npu:1:1: no instruction is called loda; did you mean load?
+    1 | loda
+      | ^~~~
+npusim: two.npu:2:3: .endregion without a .region before it
+    2 |   .endregion ; too many
+      |   ^~~~~~~~~~' run two.npu
+printf 'sync.load\n' >one.npu
+prints '^cycles .* 1 instruction$' run one.npu
+prints '^one.npu: clean; 1 instruction, 0 semaphores$' check one.npu
 "$NPUSIM" emit "${small[@]}" -o small.npub && "$NPUSIM" emit "${small[@]}" -o small.npu || fail 'emit'
 size=$(stat -c %s small.npub)
 for cut in 1 7 $((size / 2)) $((size - 1)); do
