@@ -19,10 +19,11 @@ struct layer {
 	char *real; /* its one true path; NULL: not in the file system */
 	unsigned depth;
 	uint32_t line_of[CONFIG_KEYS_MAX]; /* where this file sets a key, 0: it does not */
-	bool part;                         /* a DRAM part: dram keys without their section, below what is set already */
+	enum config_origin_kind kind;      /* PART: dram keys without their section, below what is set already */
 };
 
-static bool load_file(struct config *, const char *path, const struct layer *above, bool part, struct npu_error *err);
+static bool load_file(struct config *, const char *path, const struct layer *above, enum config_origin_kind,
+		      struct npu_error *err);
 
 static bool out_of_memory(struct npu_error *err) { return npu_fail(err, NPU_ERR_MEMORY, "out of memory"); }
 
@@ -208,10 +209,10 @@ static bool place_value(struct config *config, struct layer *layer, const struct
 	if (layer->line_of[i])
 		return yaml_fail(file, key_node, err, "%s is set twice; first on line %u", key->name, layer->line_of[i]);
 	layer->line_of[i] = (uint32_t)key_node->start_mark.line + 1;
-	if (layer->part && config->origin[i].kind != CONFIG_INITIAL)
+	if (layer->kind == CONFIG_FROM_PART && config->origin[i].kind != CONFIG_INITIAL)
 		return true;
 	struct config_origin origin = {
-		.kind = layer->part ? CONFIG_FROM_PART : CONFIG_FROM_FILE,
+		.kind = layer->kind,
 		.file = own(config, strdup(file->name)),
 		.line = (uint32_t)node->start_mark.line + 1,
 		.column = (uint32_t)node->start_mark.column + 1,
@@ -234,7 +235,7 @@ static bool place_pair(struct config *config, struct layer *layer, const char *s
 		unknown_key(name, text, sizeof text);
 		return yaml_fail(layer->file, key_node, err, "%s", text);
 	}
-	if (layer->part && (key->type == CONFIG_PART || strncmp(key->name, "dram.", 5) != 0))
+	if (layer->kind == CONFIG_FROM_PART && (key->type == CONFIG_PART || strncmp(key->name, "dram.", 5) != 0))
 		return yaml_fail(layer->file, key_node, err, "%s is no key of a DRAM part", key->name);
 	return place_value(config, layer, key, key_node, yaml_file_node(layer->file, pair->value), err);
 }
@@ -268,7 +269,7 @@ static bool place_top(struct config *config, struct layer *layer, const yaml_nod
 		return true;
 	if (name && is_section(name))
 		return place_section(config, layer, name, yaml_file_node(layer->file, pair->value), err);
-	return place_pair(config, layer, layer->part ? "dram" : "", pair, err);
+	return place_pair(config, layer, layer->kind == CONFIG_FROM_PART ? "dram" : "", pair, err);
 }
 
 /* The cycle is told from the file that closes it. */
@@ -286,14 +287,26 @@ static bool check_cycle(const struct layer *layer, const yaml_node_t *node, cons
 	return true;
 }
 
+/* What a machine or part called `name` is; the preset nearest to the person gives the machine its name. */
+static enum config_origin_kind kind_of(struct config *config, enum config_origin_kind above, const char *name)
+{
+	if (above == CONFIG_FROM_PART || above == CONFIG_FROM_PRESET)
+		return above;
+	if (looks_like_path(name))
+		return CONFIG_FROM_FILE;
+	snprintf(config->preset, sizeof config->preset, "%s", name);
+	return CONFIG_FROM_PRESET;
+}
+
 static bool extend(struct config *config, const struct layer *layer, const yaml_node_t *node, struct npu_error *err)
 {
 	struct npu_error inner = { 0 };
 	const char *name = yaml_scalar(node);
 	if (!name || !*name || strcmp(name, "-") == 0)
 		return yaml_fail(layer->file, node, err, "extends takes the name of a preset or a YAML file");
-	char *path = find_file(layer->part ? CONFIG_PRESET_DRAM : CONFIG_PRESET_HW, name, layer->file->name, &inner);
-	bool ok = path && check_cycle(layer, node, path, err) && load_file(config, path, layer, layer->part, err);
+	char *path = find_file(layer->kind == CONFIG_FROM_PART ? CONFIG_PRESET_DRAM : CONFIG_PRESET_HW, name, layer->file->name, &inner);
+	bool ok = path && check_cycle(layer, node, path, err) &&
+		  load_file(config, path, layer, kind_of(config, layer->kind, name), err);
 	if (!path)
 		yaml_fail(layer->file, node, err, "%s", inner.text);
 	free(path);
@@ -325,31 +338,31 @@ static bool apply(struct config *config, struct layer *layer, struct npu_error *
 				   "the file holds no keys; \"extends: edge-1mb\" would be a machine");
 	if (root->type != YAML_MAPPING_NODE)
 		return yaml_fail(layer->file, root, err, "keys and values would be right, as in \"sram: {size: 2MiB}\"");
-	if (!layer->part && !extend_first(config, layer, root, err))
+	if (layer->kind != CONFIG_FROM_PART && !extend_first(config, layer, root, err))
 		return false;
 	for (const yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++)
 		if (!place_top(config, layer, p, err))
 			return false;
-	return !layer->part || extend_first(config, layer, root, err);
+	return layer->kind != CONFIG_FROM_PART || extend_first(config, layer, root, err);
 }
 
 static bool load_open(struct config *config, const struct yaml_file *file, const char *path, const struct layer *above,
-		      bool part, struct npu_error *err)
+		      enum config_origin_kind kind, struct npu_error *err)
 {
-	struct layer layer = { .above = above, .file = file, .part = part, .depth = above ? above->depth + 1 : 0 };
+	struct layer layer = { .above = above, .file = file, .kind = kind, .depth = above ? above->depth + 1 : 0 };
 	layer.real = path ? realpath(path, NULL) : NULL;
 	bool ok = apply(config, &layer, err);
 	free(layer.real);
 	return ok;
 }
 
-static bool load_file(struct config *config, const char *path, const struct layer *above, bool part,
+static bool load_file(struct config *config, const char *path, const struct layer *above, enum config_origin_kind kind,
 		      struct npu_error *err)
 {
 	struct yaml_file file;
 	if (!yaml_file_open(&file, path, err))
 		return false;
-	bool ok = load_open(config, &file, path, above, part, err);
+	bool ok = load_open(config, &file, path, above, kind, err);
 	yaml_file_close(&file);
 	return ok;
 }
@@ -364,7 +377,7 @@ static void name_machine(struct config *config, const char *base)
 bool config_base(struct config *config, const char *base, struct npu_error *err)
 {
 	char *path = find_file(CONFIG_PRESET_HW, base, NULL, err);
-	bool ok = path && load_file(config, path, NULL, false, err);
+	bool ok = path && load_file(config, path, NULL, kind_of(config, CONFIG_FROM_FILE, base), err);
 	free(path);
 	name_machine(config, base);
 	return ok;
@@ -375,7 +388,7 @@ bool config_text(struct config *config, const char *text, uint64_t nbytes, const
 	struct yaml_file yaml;
 	if (!yaml_file_text(&yaml, text, nbytes, file, err))
 		return false;
-	bool ok = load_open(config, &yaml, NULL, NULL, false, err);
+	bool ok = load_open(config, &yaml, NULL, NULL, CONFIG_FROM_FILE, err);
 	yaml_file_close(&yaml);
 	name_machine(config, file);
 	return ok;
@@ -399,7 +412,7 @@ static bool load_part(struct config *config, struct npu_error *err)
 		       npu_fail(err, NPU_ERR_VALUE,
 				"no DRAM: dram.part names one, as in dram.part=LPDDR4X-4266, or all its keys are set");
 	char *path = find_file(CONFIG_PRESET_DRAM, config->dram_part, origin->file, err);
-	bool ok = path && load_file(config, path, NULL, true, err);
+	bool ok = path && load_file(config, path, NULL, CONFIG_FROM_PART, err);
 	if (!path)
 		blame(config, key, err);
 	config->part_file = path ? own(config, path) : NULL;
@@ -440,6 +453,32 @@ static const struct config_key *last_set(const struct config *config, const char
 	return last;
 }
 
+static bool is_change(const struct config *config, const struct config_origin *origin)
+{
+	return origin->kind == CONFIG_FROM_COMMAND || (origin->kind == CONFIG_FROM_FILE && *config->preset);
+}
+
+static bool list_changes(struct config *config, struct npu_error *err)
+{
+	char value[96], text[192];
+	unsigned n = 0;
+	/* Each setting has a number of its own. */
+	for (unsigned order = 1; order <= config->settings; order++)
+		for (unsigned i = 0; i < config_nkeys; i++) {
+			if (config->origin[i].order != order || !is_change(config, &config->origin[i]))
+				continue;
+			config_value(&config->hw, config->dram_part, &config_keys[i], value, sizeof value);
+			snprintf(text, sizeof text, "%s=%s", config_keys[i].name, value);
+			config->changes[n] = own(config, strdup(text));
+			if (!*config->changes[n++])
+				return out_of_memory(err);
+		}
+	config->changes[n] = NULL;
+	snprintf(config->title, sizeof config->title, "%s%s", config->hw.name,
+		 n && strcmp(config->hw.name, config->preset) == 0 ? ", changed" : "");
+	return true;
+}
+
 bool config_finish(struct config *config, struct npu_error *err)
 {
 	const char *key_name = NULL;
@@ -447,7 +486,7 @@ bool config_finish(struct config *config, struct npu_error *err)
 	if (!load_part(config, err))
 		return false;
 	if (hw_check(&config->hw, &key_name, &inner))
-		return true;
+		return list_changes(config, err);
 	const struct config_key *key = last_set(config, key_name, inner.text);
 	if (key)
 		blame(config, key, &inner);

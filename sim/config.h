@@ -52,12 +52,12 @@ char *config_key_range(const struct config_key *, char *out, unsigned size);
 const char *config_section(unsigned n);
 const char *config_section_doc(unsigned n);
 
-enum config_origin_kind { CONFIG_INITIAL, CONFIG_FROM_PART, CONFIG_FROM_FILE, CONFIG_FROM_COMMAND };
+enum config_origin_kind { CONFIG_INITIAL, CONFIG_FROM_PART, CONFIG_FROM_PRESET, CONFIG_FROM_FILE, CONFIG_FROM_COMMAND };
 
 /* Where a value came from. Strings belong to the configuration. */
 struct config_origin {
 	enum config_origin_kind kind;
-	const char *file; /* of PART and FILE */
+	const char *file; /* of PART, PRESET and FILE */
 	uint32_t line, column;
 	const char *comment; /* the comment on the value's line or above it, "" when there is none */
 	unsigned order;      /* later settings have larger ones */
@@ -67,7 +67,12 @@ struct config {
 	struct hw hw;
 	char dram_part[64];    /* "" when none was named */
 	const char *part_file; /* that it was read from, NULL: none was */
+	char preset[64];       /* that is named or extended, "" when none is */
+	char title[96];        /* after config_finish(): hw.name, and ", changed" where that is a preset and no longer is */
 	struct config_origin origin[CONFIG_KEYS_MAX]; /* of config_keys[i] */
+	/* After config_finish(): "sram.size=2MiB" of every key that a file or the command line sets above the preset, in the
+	 * order of setting, NULL at the end. Without a preset: of the command line alone. */
+	const char *changes[CONFIG_KEYS_MAX + 1];
 	unsigned settings;
 	char **owned; /* the strings */
 	unsigned nowned;
@@ -84,6 +89,9 @@ bool config_read(struct config *, const char *base, const char *const *sets, uns
 /* A YAML text from memory, as config_base() of a file called `file`. */
 bool config_text(struct config *, const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
 
+/* The value of a UINT, SIZE, FLAG or ENUM key, and of a REAL key. */
+uint64_t config_uint(const struct hw *, const struct config_key *);
+double config_real(const struct hw *, const struct config_key *);
 /* A value as a person would write it ("1MiB", "ws", "yes") into `out`, cut to `size`; returns `out`. `part` is what
  * dram.part shows. */
 char *config_value(const struct hw *, const char *part, const struct config_key *, char *out, unsigned size);

@@ -146,8 +146,10 @@ char *config_key_range(const struct config_key *key, char *out, unsigned size)
 	return out;
 }
 
-static uint64_t get_uint(const void *field, unsigned nbytes)
+uint64_t config_uint(const struct hw *hw, const struct config_key *key)
 {
+	const char *field = (const char *)hw + key->offset;
+	unsigned nbytes = key->nbytes;
 	uint64_t wide;
 	uint32_t narrow;
 	bool flag;
@@ -163,29 +165,33 @@ static uint64_t get_uint(const void *field, unsigned nbytes)
 	return flag;
 }
 
+double config_real(const struct hw *hw, const struct config_key *key)
+{
+	double real;
+	memcpy(&real, (const char *)hw + key->offset, sizeof real);
+	return real;
+}
+
 char *config_value(const struct hw *hw, const char *part, const struct config_key *key, char *out, unsigned size)
 {
-	const char *field = (const char *)hw + key->offset;
 	struct config_word word;
-	double real;
 	switch (key->type) {
 	case CONFIG_UINT:
-		snprintf(out, size, "%llu", (unsigned long long)get_uint(field, key->nbytes));
+		snprintf(out, size, "%llu", (unsigned long long)config_uint(hw, key));
 		break;
 	case CONFIG_SIZE:
-		size_text(get_uint(field, key->nbytes), "", out, size);
+		size_text(config_uint(hw, key), "", out, size);
 		break;
 	case CONFIG_REAL:
-		memcpy(&real, field, sizeof real);
-		snprintf(out, size, "%.15g", real);
+		snprintf(out, size, "%.15g", config_real(hw, key));
 		break;
 	case CONFIG_FLAG:
-		snprintf(out, size, "%s", get_uint(field, key->nbytes) ? "yes" : "no");
+		snprintf(out, size, "%s", config_uint(hw, key) ? "yes" : "no");
 		break;
 	case CONFIG_ENUM:
 		*out = '\0';
 		for (unsigned n = 0; config_key_word(key, n, &word); n++)
-			if (word.number == get_uint(field, key->nbytes))
+			if (word.number == config_uint(hw, key))
 				snprintf(out, size, "%.*s", (int)word.length, word.text);
 		break;
 	case CONFIG_PART:

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 15, VALUE_WIDTH = 11, FEW_REGIONS = 12 };
+enum { LABEL_WIDTH = 15, VALUE_WIDTH = 11, FEW_REGIONS = 12, MANY_CHANGES = 8 };
 
 /* "1 MiB", "320 KiB", "1,000 bytes". */
 static struct npu_text size_text(uint64_t bytes)
@@ -97,9 +97,27 @@ static void print_machine(const struct simulation *s, FILE *out)
 		hw->dram.channels, hw->dram.bus_bits, s->account.dram_peak_gb_per_s);
 }
 
+/* Few of them: a machine that is described by more is a file, and the report lists all. */
+static void print_changes(const struct simulation_request *r, size_t width, FILE *out)
+{
+	unsigned n = 0;
+	if (!r->changes || !r->changes[0])
+		return;
+	fprintf(out, "\n%-*s ", (int)width, "changed");
+	for (; r->changes[n] && n < MANY_CHANGES; n++)
+		fprintf(out, " %s", r->changes[n]);
+	unsigned more = 0;
+	while (r->changes[n + more])
+		more++;
+	if (more)
+		fprintf(out, " and %u more", more);
+	if (r->preset && r->preset[0] && strcmp(r->preset, simulate_hw_name(r->hw)) != 0)
+		fprintf(out, ", against %s", r->preset);
+}
+
 static void print_head(const struct simulation *s, FILE *out)
 {
-	const char *subject = s->request.subject, *hw = simulate_hw_name(s->request.hw);
+	const char *subject = s->request.subject, *hw = simulate_title(&s->request);
 	size_t width = LABEL_WIDTH;
 	if (strlen(subject) > width)
 		width = strlen(subject);
@@ -111,6 +129,7 @@ static void print_head(const struct simulation *s, FILE *out)
 	print_machine(s, out);
 	if (s->request.memory)
 		fprintf(out, "\n%-*s  %s, in the DRAM's place", (int)width, "memory", s->request.memory->name);
+	print_changes(&s->request, width, out);
 	if (s->request.ideal) {
 		const char *comma = "";
 		fprintf(out, "\n%-*s  ", (int)width, "ideal");

@@ -2,8 +2,8 @@
 /* Expansions of report.def that describe reports instead of writing them. */
 #include "sim/schema.h"
 
-#include "models/hw.h"
 #include "sim/account.h"
+#include "sim/config.h"
 #include "sim/report_json.h"
 
 #include <string.h>
@@ -122,46 +122,47 @@ static void add(json_t *schema, const char *path, const struct row *row, bool re
 	add(member(schema, name, required), rest, row, required);
 }
 
-static void add_key(json_t *hw, const char *section, const char *name, json_t *type, const char *unit, const char *doc)
+static json_t *key_type_json(enum config_type type)
 {
-	json_t *at = member(hw, section, true);
+	switch (type) {
+	case CONFIG_UINT:
+	case CONFIG_SIZE:
+		return json_pack("{s:s}", "type", "integer");
+	case CONFIG_REAL:
+		return json_pack("{s:s}", "type", "number");
+	case CONFIG_FLAG:
+		return json_pack("{s:s}", "type", "boolean");
+	case CONFIG_ENUM:
+		return json_pack("{s:s}", "type", "string");
+	case CONFIG_PART:
+		break;
+	}
+	return json_pack("{s:[s, s]}", "type", "string", "null");
+}
+
+static void add_key(json_t *hw, const struct config_key *key)
+{
+	const char *dot = strchr(key->name, '.'), *unit = key->type == CONFIG_SIZE ? "byte" : key->unit;
+	char section[32];
+	snprintf(section, sizeof section, "%.*s", (int)(dot - key->name), key->name);
+	json_t *at = member(hw, section, true), *type = key_type_json(key->type);
 	json_object_set_new(at, "type", json_string("object"));
-	json_t *key = member(at, name, true);
-	json_object_update_missing(key, type);
+	json_t *value = member(at, dot + 1, true);
+	json_object_update_missing(value, type);
 	json_decref(type);
 	if (unit[0])
-		json_object_set_new(key, "unit", json_string(unit));
-	json_object_set_new(key, "description", json_string(doc));
+		json_object_set_new(value, "unit", json_string(unit));
+	json_object_set_new(value, "description", json_string(key->doc));
 }
 
 static void add_hw(json_t *hw)
 {
 	json_object_set_new(member(hw, "name", true), "type", json_string("string"));
-#define HW_KEY_UINT "integer"
-#define HW_KEY_SIZE "integer"
-#define HW_KEY_REAL "number"
-#define HW_KEY_FLAG "boolean"
-#define HW_KEY_ENUM "string"
-#define KEY(section, type, name, initial, min, max, unit, doc) \
-	add_key(hw, #section, #name, json_pack("{s:s}", "type", HW_KEY_##type), unit, doc);
-#include "models/hw.def"
-	json_t *part = json_pack("{s:[s, s]}", "type", "string", "null");
-	add_key(hw, "dram", "part", part, "", "the DRAM part; null where none was named");
-#define DRAM_TYPE_uint "integer"
-#define DRAM_TYPE_size "integer"
-#define DRAM_TYPE_bool "boolean"
-#define DRAM_TYPE_enum "string"
-#define DRAM_UNIT_uint(unit) unit
-#define DRAM_UNIT_size(unit) unit
-#define DRAM_UNIT_bool(unit) unit
-#define DRAM_UNIT_enum(unit) "" /* it lists the words */
-#define DRAM_KEY(name, kind, initial, min, max, unit, doc) \
-	add_key(hw, "dram", #name, json_pack("{s:s}", "type", DRAM_TYPE_##kind), DRAM_UNIT_##kind(unit), doc);
-#include "models/dram/keys.def"
-#undef DRAM_KEY
-#define DRAM_TIMING(name, min, doc) add_key(hw, "dram", #name, json_pack("{s:s}", "type", "integer"), "clk", doc);
-#include "models/dram/timing.def"
-#undef DRAM_TIMING
+	json_object_set_new(member(hw, "preset", true), "type", json_pack("[s, s]", "string", "null"));
+	json_object_set_new(member(hw, "changed", true), "type", json_string("array"));
+	json_object_set_new(member(hw, "changed", true), "items", json_pack("{s:s}", "type", "string"));
+	for (unsigned i = 0; i < config_nkeys; i++)
+		add_key(hw, &config_keys[i]);
 }
 
 bool report_schema(FILE *out, struct npu_error *err)

@@ -14,6 +14,9 @@
 struct simulation_request {
 	const struct hw *hw;               /* passed hw_check() */
 	const char *dram_part;             /* name of the DRAM part, for people; NULL or "": none was named */
+	const char *title;                 /* of the machine, as of struct config; NULL: the name in `hw` */
+	const char *preset;                /* that the machine is made from; NULL or "": none */
+	const char *const *changes;        /* "sram.size=2MiB" above it, as of struct config; NULL: none */
 	const struct npu_program *program; /* passed npu_program_check() and npu_program_fits() */
 	const char *command;               /* "run", for the report's `command` */
 	const char *subject;               /* kernel, or file name without its folder; "stdin" */

@@ -66,6 +66,11 @@ const char *simulate_hw_name(const struct hw *hw)
 	return slash ? slash + 1 : hw->name;
 }
 
+const char *simulate_title(const struct simulation_request *r)
+{
+	return r->title ? r->title : simulate_hw_name(r->hw);
+}
+
 const char *simulate_ideal_name(unsigned bit)
 {
 	static const struct {

@@ -21,6 +21,8 @@ struct simulation *simulate_on(simulate_machine *, const struct simulation_reque
 /* Parameter values as the command line takes them: "128", "causal"; into `out`. */
 const char *simulate_arg_text(const struct npu_kernel *, const struct npu_args *, unsigned param, char out[32]);
 /* hw->name without a folder. */
+/* What the machine is called for people: "edge-1mb", "edge-1mb, changed". */
+const char *simulate_title(const struct simulation_request *);
 const char *simulate_hw_name(const struct hw *);
 /* Names of the parts in a mask of enum machine_ideal, by bit; NULL past the last one. */
 const char *simulate_ideal_name(unsigned bit);

@@ -62,6 +62,7 @@ static void source_text(const struct config_origin *origin, char *out, unsigned 
 		snprintf(out, size, "command line");
 		break;
 	case CONFIG_FROM_PART:
+	case CONFIG_FROM_PRESET:
 	case CONFIG_FROM_FILE:
 		if (*origin->comment)
 			snprintf(out, size, "%s", origin->comment);

@@ -86,7 +86,7 @@ static void print_presets(FILE *out, char **names, const struct config *presets,
 	for (unsigned i = 0; i < config_nkeys; i++) {
 		bool set = false;
 		for (unsigned p = 0; p < n; p++)
-			set = set || presets[p].origin[i].kind == CONFIG_FROM_FILE;
+			set = set || presets[p].origin[i].kind == CONFIG_FROM_PRESET;
 		if (!set)
 			continue;
 		fprintf(out, "\n| `%s` |", config_keys[i].name);

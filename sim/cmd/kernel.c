@@ -40,7 +40,7 @@ static void range_text(const struct npu_param *param, char *out, unsigned size)
 /* `args` NULL: the kernel cannot be resolved with its defaults on this machine. */
 static void print_parameters(const struct npu_kernel *kernel, const struct npu_args *args, const char *machine)
 {
-	char title[96], initial[32], value[32] = "", range[160];
+	char title[128], initial[32], value[32] = "", range[160];
 	struct libscols_table *table = table_new();
 	snprintf(title, sizeof title, "on %s", machine);
 	table_column(table, "parameter", TABLE_WORD);
@@ -78,7 +78,7 @@ static int show(const struct cli *cli)
 		struct npu_capacity capacity = hw_capacity(&work.config.hw);
 		bool resolved = kernel->resolve(&capacity, &work.args, &err);
 		printf("%s: %s\n\n", kernel->name, kernel->summary);
-		print_parameters(kernel, resolved ? &work.args : NULL, work.config.hw.name);
+		print_parameters(kernel, resolved ? &work.args : NULL, work.config.title);
 		if (!resolved)
 			status = cli_fail(&err);
 	} else {

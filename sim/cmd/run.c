@@ -114,6 +114,9 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 	struct simulation_request request = {
 		.hw = &work->config.hw,
 		.dram_part = work->config.dram_part,
+		.title = work->config.title,
+		.preset = work->config.preset,
+		.changes = work->config.changes,
 		.program = work->program,
 		.command = "run",
 		.subject = work->subject,

@@ -144,7 +144,7 @@ static void write_process(struct pftrace *t)
 {
 	const struct simulation_request *r = &t->s->request;
 	char name[512], scale[64], clock[64];
-	snprintf(name, sizeof(name), "npusim: %s on %s", r->subject, simulate_hw_name(r->hw));
+	snprintf(name, sizeof(name), "npusim: %s on %s", r->subject, simulate_title(r));
 	snprintf(scale, sizeof(scale), "1 ns shown = 1 cycle");
 	snprintf(clock, sizeof(clock), "real clock %g MHz", r->hw->npu.clock_mhz);
 	char *labels[] = { scale, clock };
@@ -164,7 +164,7 @@ static void write_process(struct pftrace *t)
 	pf_event_begin(&t->pf, PF_INSTANT, PROCESS, 0, "run");
 	pf_annotate_text(&t->pf, "program", r->program->name);
 	pf_annotate_uint(&t->pf, "program hash", r->program->hash);
-	pf_annotate_text(&t->pf, "hardware", simulate_hw_name(r->hw));
+	pf_annotate_text(&t->pf, "hardware", simulate_title(r));
 	pf_annotate_real(&t->pf, "clock MHz", r->hw->npu.clock_mhz);
 	pf_annotate_uint(&t->pf, "cycles", t->s->account.cycles);
 	pf_event_end(&t->pf);

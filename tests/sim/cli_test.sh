@@ -106,6 +106,20 @@ refuse 2 'm.yaml:3:14: dram.drain_low=90: must lie below drain_high; dram.drain_
 sed '/^CL:/d' "$SRC/models/presets/dram/DDR4-2400.yaml" >part.yaml
 refuse 2 './part.yaml: dram.CL is missing: the part must state it' run gemm dram.part=./part.yaml
 
+# A machine that is no longer a preset says so, in the heading, in the report and in the timeline
+prints '^edge-1mb, changed  32x32 .* SRAM 2 MiB ' run "${small[@]}" sram.size=2MiB dram.CL=40
+grep -qx 'changed            sram.size=2MiB dram.CL=40' out || fail "the changes are not listed: $(head -4 out)"
+prints '^edge-1mb         32x32 ' run "${small[@]}"
+grep -q '^changed' out && fail 'a preset is told to be changed'
+printf 'extends: edge-2mb\nsram: {size: 4MiB}\n' >mine.yaml
+prints '^changed          sram.size=4MiB matrix.rows=16, against edge-2mb$' run "${small[@]}" --hw mine.yaml matrix.rows=16
+"$NPUSIM" run "${small[@]}" --hw mine.yaml matrix.rows=16 -q --report changed.json
+is 'hw of a changed machine' "$(jq -c '[.hw.name, .hw.preset, .hw.changed, .hw.matrix.rows, .hw.matrix.activation_port, .hw.sram.size]' changed.json)" \
+    '["mine.yaml","edge-2mb",["sram.size=4MiB","matrix.rows=16"],16,32,4194304]'
+"$NPUSIM" run "${small[@]}" -q --report plain.json
+is 'hw of a preset' "$(jq -c '[.hw.name, .hw.preset, .hw.changed]' plain.json)" '["edge-1mb","edge-1mb",[]]'
+prints ' edge-1mb, changed' kernel show gemm sram.size=2MiB
+
 # Kernels
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz

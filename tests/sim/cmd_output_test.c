@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files: whole or not at all, whatever stands at their place. */
 #include "sim/output.h"
+#include "tests/sim/folder.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -12,33 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64];
-
-static void make_folder(void)
+/* Check's own handlers would keep ours from being installed. */
+static void default_signals(void)
 {
-	/* Check's own handlers would keep ours from being installed. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
-	snprintf(folder, sizeof folder, "/tmp/npusim-output-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void)
-{
-	char command[96];
-	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	ck_assert_int_eq(system(command), 0);
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-	ck_assert_ptr_nonnull(file);
-	fputs(text, file);
-	ck_assert_int_eq(fclose(file), 0);
 }
 
 static const char *get(const char *path)
@@ -98,7 +78,7 @@ END_TEST
 
 START_TEST(until_then_the_old_file_is_there)
 {
-	put("f", "old");
+	folder_write("f", "old");
 	struct output *output = begin("f", "new");
 	ck_assert_str_eq(get("f"), "old");
 	finish(output);
@@ -108,7 +88,7 @@ END_TEST
 
 START_TEST(an_aborted_output_leaves_what_was_there_and_nothing_else)
 {
-	put("f", "old");
+	folder_write("f", "old");
 	output_abort(begin("f", "half"));
 	output_abort(begin("g", "half"));
 	output_abort(NULL);
@@ -120,7 +100,7 @@ END_TEST
 START_TEST(permissions_are_the_old_files_or_those_of_a_new_one)
 {
 	struct stat st;
-	put("f", "old");
+	folder_write("f", "old");
 	chmod("f", 0640);
 	finish(begin("f", "new"));
 	ck_assert_int_eq(stat("f", &st), 0);
@@ -136,7 +116,7 @@ START_TEST(a_symbolic_link_stays_one)
 {
 	struct stat st;
 	ck_assert_int_eq(mkdir("d", 0777), 0);
-	put("d/f", "old");
+	folder_write("d/f", "old");
 	ck_assert_int_eq(symlink("d/f", "link"), 0);
 	finish(begin("link", "new"));
 	ck_assert_int_eq(lstat("link", &st), 0);
@@ -151,7 +131,7 @@ START_TEST(folders_and_missing_folders_are_refused)
 	ck_assert_str_eq(refusal("d"), "d: cannot be written: it is a folder; name a file");
 	ck_assert_str_eq(refusal("none/f"), "none/f: cannot be written: No such file or directory");
 	ck_assert_str_eq(refusal(""), "an empty file name cannot be written");
-	put("f", "a file");
+	folder_write("f", "a file");
 	ck_assert_str_eq(refusal("f/"), "f/: cannot be written: Not a directory");
 }
 END_TEST
@@ -220,7 +200,7 @@ static void interrupt(int sig)
 
 START_TEST(an_interrupted_run_leaves_nothing_behind)
 {
-	put("f", "old");
+	folder_write("f", "old");
 	interrupt(SIGINT);
 	interrupt(SIGTERM);
 	interrupt(SIGHUP);
@@ -259,7 +239,8 @@ static Suite *output_suite(void)
 {
 	Suite *suite = suite_create("output");
 	TCase *tests = tcase_create("output");
-	tcase_add_checked_fixture(tests, make_folder, remove_folder);
+	folder_use(tests);
+	tcase_add_checked_fixture(tests, default_signals, NULL);
 	tcase_add_test(tests, a_file_appears_when_it_is_committed);
 	tcase_add_test(tests, until_then_the_old_file_is_there);
 	tcase_add_test(tests, an_aborted_output_leaves_what_was_there_and_nothing_else);

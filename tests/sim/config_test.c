@@ -2,39 +2,13 @@
 /* Configuration: the key table, the presets against the design's table, precedence, and every refusal with its place. */
 #include "sim/config.h"
 #include "sim/config_parse.h"
+#include "tests/sim/folder.h"
 #include "tests/support/suite.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static char folder[64];
-
-static void make_folder(void)
-{
-	/* The presets of the checkout, whatever the person who runs the tests has set. */
-	unsetenv("NPUSIM_PRESETS");
-	snprintf(folder, sizeof folder, "/tmp/npusim-config-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void)
-{
-	char command[96];
-	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	ck_assert_int_eq(system(command), 0);
-}
-
-static void write_text(const char *name, const char *text)
-{
-	FILE *file = fopen(name, "w");
-	ck_assert_ptr_nonnull(file);
-	fputs(text, file);
-	ck_assert_int_eq(fclose(file), 0);
-}
+/* The presets of the checkout, whatever the person who runs the tests has set. */
+static void forget_presets(void) { unsetenv("NPUSIM_PRESETS"); }
 
 static struct hw load(const char *base, const char *set)
 {
@@ -59,7 +33,7 @@ static const char *refusal(const char *base, const char *set)
 
 static const char *refusal_of_text(const char *text)
 {
-	write_text("m.yaml", text);
+	folder_write("m.yaml", text);
 	return refusal("m.yaml", NULL);
 }
 
@@ -156,7 +130,7 @@ START_TEST(every_number_of_a_preset_has_a_source)
 		config_init(&c);
 		ck_assert_msg(config_read(&c, *name, NULL, 0, &err), "%s", err.text);
 		for (unsigned i = 0; i < config_nkeys; i++)
-			if (c.origin[i].kind == CONFIG_FROM_FILE)
+			if (c.origin[i].kind == CONFIG_FROM_PRESET)
 				ck_assert_msg(strlen(c.origin[i].comment) >= 8, "%s: %s has no source", *name, config_keys[i].name);
 		config_fini(&c);
 	}
@@ -180,7 +154,7 @@ END_TEST
 
 START_TEST(the_command_line_beats_the_file_and_the_file_what_it_extends)
 {
-	write_text("m.yaml", "sram: {banks: 32}\nextends: edge-1mb\nmatrix: {rows: 64}\n");
+	folder_write("m.yaml", "sram: {banks: 32}\nextends: edge-1mb\nmatrix: {rows: 64}\n");
 	struct hw hw = load("m.yaml", "matrix.rows=16");
 	ck_assert_uint_eq(hw.sram.size, 1 << 20); /* of edge-1mb */
 	ck_assert_uint_eq(hw.sram.banks, 32);     /* of m.yaml, though it stands before extends */
@@ -203,8 +177,8 @@ END_TEST
 START_TEST(files_extend_files_beside_them)
 {
 	ck_assert_int_eq(system("mkdir -p deep"), 0);
-	write_text("deep/base.yaml", "extends: edge-2mb\nmatrix: {rows: 48}\n");
-	write_text("deep/top.yaml", "extends: ./base.yaml\nmatrix: {cols: 48}\n");
+	folder_write("deep/base.yaml", "extends: edge-2mb\nmatrix: {rows: 48}\n");
+	folder_write("deep/top.yaml", "extends: ./base.yaml\nmatrix: {cols: 48}\n");
 	struct hw hw = load("deep/top.yaml", NULL);
 	ck_assert_uint_eq(hw.matrix.rows, 48);
 	ck_assert_uint_eq(hw.matrix.cols, 48);
@@ -214,8 +188,8 @@ END_TEST
 
 START_TEST(extending_oneself_is_refused_where_it_closes)
 {
-	write_text("a.yaml", "extends: b.yaml\n");
-	write_text("b.yaml", "sram: {banks: 8}\nextends: a.yaml\n");
+	folder_write("a.yaml", "extends: b.yaml\n");
+	folder_write("b.yaml", "sram: {banks: 8}\nextends: a.yaml\n");
 	ck_assert_str_eq(refusal("a.yaml", NULL), "b.yaml:2:10: extends a.yaml, which extends this file again");
 }
 END_TEST
@@ -235,7 +209,7 @@ END_TEST
 
 START_TEST(a_part_may_be_a_file)
 {
-	write_text("p.yaml", "extends: DDR4-2400\nCL: 20   # mine\n");
+	folder_write("p.yaml", "extends: DDR4-2400\nCL: 20   # mine\n");
 	struct config c;
 	struct npu_error err = { 0 };
 	const char *sets[] = { "dram.part=./p.yaml" };
@@ -346,7 +320,7 @@ END_TEST
 START_TEST(a_broken_relation_blames_the_key_that_was_set_last)
 {
 	/* 1 MiB is no multiple of 3 banks x 32 B: the preset set the size, the file the banks. */
-	write_text("m.yaml", "extends: edge-1mb\nsram: {groups: 1,\n       banks: 3}\n");
+	folder_write("m.yaml", "extends: edge-1mb\nsram: {groups: 1,\n       banks: 3}\n");
 	const char *text = refusal("m.yaml", NULL);
 	ck_assert_msg(strncmp(text, "m.yaml:3:15: ", 13) == 0, "%s", text);
 	ck_assert_ptr_nonnull(strstr(text, "sram.size=1048576"));
@@ -384,7 +358,7 @@ END_TEST
 
 START_TEST(line_ends_of_windows_and_a_missing_last_one_are_taken)
 {
-	write_text("m.yaml", "extends: edge-1mb\r\nsram:\r\n  size: 2MiB   # mine\r\n  banks: 32");
+	folder_write("m.yaml", "extends: edge-1mb\r\nsram:\r\n  size: 2MiB   # mine\r\n  banks: 32");
 	struct hw hw = load("m.yaml", NULL);
 	ck_assert_uint_eq(hw.sram.size, 2 << 20);
 	ck_assert_uint_eq(hw.sram.banks, 32);
@@ -400,7 +374,7 @@ START_TEST(a_value_remembers_its_place_and_comment)
 {
 	struct config c;
 	struct npu_error err = { 0 };
-	write_text("m.yaml", "extends: edge-1mb\nsram:\n  size: 2MiB   # measured\n  # two lines\n  # above it\n  banks: 32\n"
+	folder_write("m.yaml", "extends: edge-1mb\nsram:\n  size: 2MiB   # measured\n  # two lines\n  # above it\n  banks: 32\n"
 			     "matrix: {rows: 16, cols: 16}  # both\ndma:\n  port: 32\n");
 	config_init(&c);
 	ck_assert_msg(config_read(&c, "m.yaml", NULL, 0, &err), "%s", err.text);
@@ -420,8 +394,8 @@ END_TEST
 
 START_TEST(a_persons_folder_of_presets_is_searched_first)
 {
-	write_text("edge-1mb.yaml", "extends: edge-2mb\nmatrix: {rows: 8}\n");
-	write_text("mine.yaml", "extends: edge-1mb\n");
+	folder_write("edge-1mb.yaml", "extends: edge-2mb\nmatrix: {rows: 8}\n");
+	folder_write("mine.yaml", "extends: edge-1mb\n");
 	setenv("NPUSIM_PRESETS", folder, 1);
 	ck_assert_uint_eq(load("mine", NULL).matrix.rows, 8);
 	char **names = config_preset_names(CONFIG_PRESET_HW);
@@ -441,11 +415,41 @@ START_TEST(names_of_presets_do_not_leave_their_folder)
 }
 END_TEST
 
+/* The keys that are set above the preset, with blanks between them. */
+static const char *changes(const char *base, const char *const *sets, unsigned nsets)
+{
+	static char text[512];
+	struct config c;
+	struct npu_error err = { 0 };
+	config_init(&c);
+	ck_assert_msg(config_read(&c, base, sets, nsets, &err), "%s", err.text);
+	snprintf(text, sizeof text, "%s:", c.title);
+	for (unsigned i = 0; c.changes[i]; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), " %s", c.changes[i]);
+	config_fini(&c);
+	return text;
+}
+
+START_TEST(a_machine_tells_what_makes_it_another_than_its_preset)
+{
+	const char *const sets[] = { "sram.size=2097152", "dram.CL=40", "sram.size=4MiB" };
+	folder_write("mine.yaml", "extends: edge-2mb\nvector: {lanes: 64}\n");
+	folder_write("over.yaml", "extends: mine.yaml\nsram: {size: 8MiB}\n");
+	folder_write("whole.yaml", "dram: {part: DDR4-2400}\n");
+	ck_assert_str_eq(changes("edge-1mb", NULL, 0), "edge-1mb:");
+	ck_assert_str_eq(changes("edge-1mb", sets, 3), "edge-1mb, changed: dram.CL=40 sram.size=4MiB");
+	ck_assert_str_eq(changes("over.yaml", sets, 1), "over.yaml: vector.lanes=64 sram.size=2MiB");
+	ck_assert_str_eq(changes("whole.yaml", NULL, 0), "whole.yaml:");
+	ck_assert_str_eq(changes("whole.yaml", sets, 1), "whole.yaml: sram.size=2MiB");
+}
+END_TEST
+
 static Suite *config_suite(void)
 {
 	Suite *suite = suite_create("config");
 	TCase *tests = tcase_create("config");
-	tcase_add_checked_fixture(tests, make_folder, remove_folder);
+	folder_use(tests);
+	tcase_add_checked_fixture(tests, forget_presets, NULL);
 	tcase_add_test(tests, every_key_is_found_by_its_name_and_its_initial_value_is_legal);
 	tcase_add_test(tests, every_enum_key_has_words);
 	tcase_add_test(tests, presets_have_the_sizes_of_the_design);
@@ -468,6 +472,7 @@ static Suite *config_suite(void)
 	tcase_add_test(tests, a_value_remembers_its_place_and_comment);
 	tcase_add_test(tests, a_persons_folder_of_presets_is_searched_first);
 	tcase_add_test(tests, names_of_presets_do_not_leave_their_folder);
+	tcase_add_test(tests, a_machine_tells_what_makes_it_another_than_its_preset);
 	suite_add_tcase(suite, tests);
 	return suite;
 }
