@@ -1,23 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The output shown in README.md is what the program prints. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes it.
+# The output shown in README.md and in pages of docs is what the program prints, and docs/report.md holds the tables of the
+# schema. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes them.
 set -euo pipefail
-readme=$SRC/README.md
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
+status=0
+
+# fresh PAGE: $tmp is what it should be.
+fresh() {
+	if [ -n "${UPDATE:-}" ]; then
+		cmp -s "$tmp" "$1" || cat "$tmp" >"$1"
+	elif ! diff -u "$1" "$tmp"; then
+		echo "$1 is stale; UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes it"
+		status=1
+	fi
+}
 
 # A fenced block after a line "<!-- npusim ARGUMENTS -->" is replaced by what that command prints.
-awk -v npusim="$NPUSIM" '
-	/^<!-- npusim .* -->$/ { command = $0; sub(/^<!-- npusim /, "", command); sub(/ -->$/, "", command); shown++ }
-	/^```/ && command != "" { print; print "$ npusim " command; run = npusim " " command; while ((run | getline line) > 0) print line; close(run); command = ""; skip = 1; next }
-	skip && !/^```/ { next }
-	{ skip = 0; print }
-	END { exit shown == 0 }' "$readme" >"$tmp"
+for page in "$SRC/README.md" $(grep -l '^<!-- npusim .* -->$' "$SRC"/docs/*.md); do
+	awk -v npusim="$NPUSIM" '
+		/^<!-- npusim .* -->$/ { command = $0; sub(/^<!-- npusim /, "", command); sub(/ -->$/, "", command); shown++ }
+		/^```/ && command != "" { print; print "$ npusim " command; run = npusim " " command; while ((run | getline line) > 0) print line; close(run); command = ""; skip = 1; next }
+		skip && !/^```/ { next }
+		{ skip = 0; print }
+		END { exit shown == 0 }' "$page" >"$tmp"
+	fresh "$page"
+done
 
-if [ -n "${UPDATE:-}" ]; then
-	cat "$tmp" >"$readme"
-elif ! diff -u "$readme" "$tmp"; then
-	echo "README.md is stale; UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes it"
-	exit 1
-fi
-echo "README.md shows what the program prints"
+# The tables begin with that of the keys and end before the next text.
+awk -v npusim="$NPUSIM" '
+	/^\| key \| unit \| meaning \|$/ { run = npusim " schema report --markdown"; while ((run | getline line) > 0) print line; close(run); skip = 1; next }
+	skip && (/^\|/ || /^$/) { blank = /^$/; next }
+	{ if (skip && blank) print ""; skip = 0; print }' "$SRC/docs/report.md" >"$tmp"
+fresh "$SRC/docs/report.md"
+
+[ $status -ne 0 ] || echo "README.md and the pages show what the program prints"
+exit $status
