@@ -42,14 +42,13 @@ static void count_transfer(void *ctx, const struct probe_transfer *e)
 }
 
 /* Seconds that the played machine takes for itself. */
-static double machine_alone(const struct hw *hw, const struct npu_program *p, bool transfers)
+static double machine_alone(const struct npu_program *p, bool transfers)
 {
 	const struct probe probe = { NULL, count_insn, count_span, count_sequencer, transfers ? count_transfer : NULL };
 	struct machine_totals totals;
-	struct npu_error err;
 	events = 0;
 	double begin = seconds();
-	play_machine(hw, p, 0, &probe, &totals, &err);
+	play_run(p, &probe, &totals);
 	return seconds() - begin;
 }
 
@@ -62,7 +61,7 @@ static double machine_recorded(const struct hw *hw, const struct npu_program *p,
 		exit(1);
 	struct probe probe = record_probe(&r);
 	double begin = seconds();
-	play_machine(hw, p, 0, &probe, &totals, &err);
+	play_run(p, &probe, &totals);
 	double end = seconds();
 	if (!record_finish(&r, totals.cycles, &err))
 		puts(err.text);
@@ -72,7 +71,7 @@ static double machine_recorded(const struct hw *hw, const struct npu_program *p,
 
 static void bench_record(const struct hw *hw, const struct npu_program *p, bool keep)
 {
-	double alone = machine_alone(hw, p, keep), recorded = machine_recorded(hw, p, keep);
+	double alone = machine_alone(p, keep), recorded = machine_recorded(hw, p, keep);
 	printf("%-24s %6.1f ns an event   %.1f million events\n", keep ? "record, events kept" : "record, sums only",
 	       (recorded - alone) * 1e9 / (double)events, (double)events / 1e6);
 }

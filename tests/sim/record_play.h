@@ -7,6 +7,7 @@
 #include "isa/access.h"
 #include "isa/field.h"
 #include "models/machine.h"
+#include "sim/simulate_parts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -205,14 +206,11 @@ static inline void play_insn(struct play *p, uint32_t i)
 	p->probe->insn(p->probe->ctx, &event);
 }
 
-/* A machine. Engines are serial, but a product may start when the one before it has streamed; loads go to two
- * channels by turns. */
-static inline bool play_machine(const struct simulation_request *request, const struct probe *probe,
-				struct machine_totals *totals, struct npu_error *err)
+/* A run. Engines are serial, but a product may start when the one before it has streamed; loads go to two channels by
+ * turns. */
+static inline void play_run(const struct npu_program *program, const struct probe *probe, struct machine_totals *totals)
 {
-	const struct npu_program *program = request->program;
 	struct play p = { .program = program, .probe = probe, .totals = totals };
-	(void)err;
 	memset(totals, 0, sizeof(*totals));
 	p.sems = calloc(program->nsems + 1ull, sizeof(*p.sems));
 	for (uint32_t s = 0; s < program->nsems; s++)
@@ -234,6 +232,14 @@ static inline bool play_machine(const struct simulation_request *request, const 
 	for (uint32_t s = 0; s < program->nsems; s++)
 		free(p.sems[s].posts);
 	free(p.sems);
+}
+
+/* The machine of simulate_on(). */
+static inline bool play_machine(const struct simulation_request *request, const struct probe *probe,
+				struct machine_totals *totals, struct npu_error *err)
+{
+	(void)err;
+	play_run(request->program, probe, totals);
 	return true;
 }
 

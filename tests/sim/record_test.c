@@ -273,11 +273,8 @@ END_TEST
 START_TEST(a_missing_instruction_is_refused)
 {
 	struct machine_totals totals;
-	struct npu_error err;
-	struct hw hw;
 	struct probe probe = record_probe(&record);
-	play_hw(&hw);
-	ck_assert(play_machine(&hw, program, 0, &probe, &totals, &err));
+	play_run(program, &probe, &totals);
 	record.insns[NPU_ENGINE_VECTOR]--;
 	expect_fault(totals.cycles, "vector has ended 7 of 8 instructions");
 }
@@ -288,13 +285,13 @@ START_TEST(without_events_the_sums_are_the_same)
 	struct record plain;
 	struct machine_totals totals;
 	struct npu_error err;
-	struct hw hw;
-	play_hw(&hw);
 	ck_assert(record_init(&plain, program, 1, false));
 	struct probe probe = record_probe(&plain), kept = record_probe(&record);
 	ck_assert(probe.transfer == NULL);
-	ck_assert(play_machine(&hw, program, 0, &probe, &totals, &err) && record_finish(&plain, totals.cycles, &err));
-	ck_assert(play_machine(&hw, program, 0, &kept, &totals, &err) && record_finish(&record, totals.cycles, &err));
+	play_run(program, &probe, &totals);
+	ck_assert(record_finish(&plain, totals.cycles, &err));
+	play_run(program, &kept, &totals);
+	ck_assert(record_finish(&record, totals.cycles, &err));
 	ck_assert_int_eq(memcmp(plain.states, record.states, sizeof(plain.states)), 0);
 	ck_assert_int_eq(memcmp(plain.overlap.cycles, record.overlap.cycles, sizeof(plain.overlap.cycles)), 0);
 	ck_assert_ptr_null(plain.events);
