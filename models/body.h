@@ -17,7 +17,7 @@ struct body_listener {
 	void (*ended)(void *ctx, uint32_t insn, uint32_t slot, uint64_t stream_begin, uint64_t stream_end, uint64_t end);
 };
 
-/* Time only moves forward: `now` never falls between calls on one body. All state before `now` is settled. */
+/* Time only moves forward: `now` never falls between calls on one body. */
 struct body_ops {
 	/* Earliest cycle >= now at which `insn`, the next one in queue order, could be accepted as far as is known now:
 	 * structural limits (a free channel, the last operand row has entered) and interlocks with those in service.
@@ -25,8 +25,9 @@ struct body_ops {
 	uint64_t (*accept_at)(void *self, uint64_t now, uint32_t insn);
 	/* Service of `insn` begins at `now`; accept_at(now) == now held. Its waits hold. */
 	void (*accept)(void *self, uint64_t now, uint32_t insn);
-	/* Settles everything before `now`: spans, ends at or before `now`. Returns the next cycle > now at which to look
-	 * again, NPU_NEVER when nothing is in service. May be called any number of times in one cycle. */
+	/* Tells ends at or before `now` and the spans before them; what is in service may stay untold until it ends. Returns
+	 * the next cycle > now at which to look again, NPU_NEVER when nothing is in service. May be called any number of
+	 * times in one cycle. */
 	uint64_t (*step)(void *self, uint64_t now);
 	/* Number of instructions in service. */
 	unsigned (*in_service)(const void *self);

@@ -227,17 +227,25 @@ static uint64_t gate(const struct matrix *m, const struct flight *f)
 	return early ? f->last_fold + f->plan.load_after : f->stream_end;
 }
 
+/* The cycle from which on the next product may be accepted, as far as denials are settled. */
+static uint64_t gate_at(struct matrix *m)
+{
+	uint64_t at = m->base + gate(m, flight_at(m, m->newest - 1));
+	if (m->newest - m->oldest > m->mask)
+		at = later(at, m->base + flight_at(m, m->oldest)->end);
+	return at;
+}
+
+/* What is denied before now only delays beats: while what is asked for lies ahead, nothing need be settled. */
 static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
 {
 	struct matrix *m = self;
 	(void)insn;
-	memory_advance(m->memory, now);
 	if (m->oldest == m->newest)
 		return now;
-	uint64_t at = m->base + gate(m, flight_at(m, m->newest - 1));
-	if (m->newest - m->oldest > m->mask)
-		at = later(at, m->base + flight_at(m, m->oldest)->end);
-	return later(at, now);
+	if (gate_at(m) <= now)
+		memory_advance(m->memory, now);
+	return later(gate_at(m), now);
 }
 
 static void accept(void *self, uint64_t now, uint32_t insn)
@@ -276,13 +284,14 @@ static void accept(void *self, uint64_t now, uint32_t insn)
 static uint64_t step(void *self, uint64_t now)
 {
 	struct matrix *m = self;
-	memory_advance(m->memory, now);
+	if (m->oldest != m->newest && m->base + flight_at(m, m->oldest)->end <= now)
+		memory_advance(m->memory, now);
 	for (; m->oldest != m->newest; m->oldest++) {
 		const struct flight *f = flight_at(m, m->oldest);
 		uint64_t end = m->base + f->end;
-		tell(m, end < now ? end : now);
 		if (end > now)
 			return end;
+		tell(m, end);
 		uint64_t begin = m->begins - m->oldest ? f->stream_begin_cycle : m->base + f->first;
 		uint64_t last = m->ends - m->oldest ? f->stream_end_cycle : m->base + f->stream_end;
 		if (m->begins == m->oldest)

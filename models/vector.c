@@ -106,14 +106,22 @@ void vector_free(struct vector *v) { free(v); }
 
 uint64_t vector_slots_used(const struct vector *v) { return v->slots; }
 
+/* When the instruction in service ends, or the earliest cycle after `now` at which it can: what is denied before now only
+ * delays it, so while its end lies ahead nothing need be settled. */
+static uint64_t settled_end(struct vector *v, uint64_t now)
+{
+	if (v->base + v->plan->cycles <= now)
+		memory_advance(v->memory, now);
+	return v->base + v->plan->cycles;
+}
+
 static uint64_t accept_at(void *self, uint64_t now, uint32_t insn)
 {
 	struct vector *v = self;
 	(void)insn;
 	if (!v->busy)
 		return now;
-	memory_advance(v->memory, now);
-	uint64_t end = v->base + v->plan->cycles;
+	uint64_t end = settled_end(v, now);
 	return end > now ? end : now;
 }
 
@@ -161,11 +169,10 @@ static uint64_t step(void *self, uint64_t now)
 	struct vector *v = self;
 	if (!v->busy)
 		return NPU_NEVER;
-	memory_advance(v->memory, now);
-	uint64_t end = v->base + v->plan->cycles;
-	tell(v, end < now ? end : now);
+	uint64_t end = settled_end(v, now);
 	if (end > now)
 		return end;
+	tell(v, end);
 	v->busy = false;
 	v->listener.ended(v->listener.ctx, v->insn, 0, v->begin, end, end);
 	return NPU_NEVER;
