@@ -46,12 +46,20 @@ static bool check_overlap(const struct account *a, struct npu_error *err)
 	return true;
 }
 
-static bool check_region_states(const struct account *a, enum npu_engine e, enum npu_state s, struct npu_error *err)
+/* Region by region, as they lie in memory: there may be as many as tiles. */
+static bool check_region_states(const struct account *a, struct npu_error *err)
 {
-	uint64_t sum = 0;
+	uint64_t sum[NPU_ENGINES][NPU_STATES] = { 0 };
 	for (uint32_t i = 0; i < a->nregions; i++)
-		sum += a->regions[i].states[e][s];
-	return adds_up(err, account_state_name(s), npu_engine_name(e), sum, a->states[e][s]);
+		for (unsigned e = 0; e < NPU_ENGINES; e++)
+			for (unsigned s = 0; s < NPU_STATES; s++)
+				sum[e][s] += a->regions[i].states[e][s];
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		for (unsigned s = 0; s < NPU_STATES; s++)
+			if (!adds_up(err, account_state_name((enum npu_state)s), npu_engine_name((enum npu_engine)e),
+				     sum[e][s], a->states[e][s]))
+				return false;
+	return true;
 }
 
 static bool check_regions(const struct account *a, struct npu_error *err)
@@ -65,13 +73,10 @@ static bool check_regions(const struct account *a, struct npu_error *err)
 		reads += a->regions[i].dram_read_bytes;
 		writes += a->regions[i].dram_write_bytes;
 	}
-	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
 		all += a->instructions[e];
-		for (unsigned s = 0; s < NPU_STATES; s++)
-			if (!check_region_states(a, (enum npu_engine)e, (enum npu_state)s, err))
-				return false;
-	}
-	return adds_up(err, "the instructions", "the regions", instructions, all) &&
+	return check_region_states(a, err) &&
+	       adds_up(err, "the instructions", "the regions", instructions, all) &&
 	       adds_up(err, "the MACs", "the regions", macs, a->macs) &&
 	       adds_up(err, "the bytes read", "the regions", reads, a->dram_read_bytes) &&
 	       adds_up(err, "the bytes written", "the regions", writes, a->dram_write_bytes);

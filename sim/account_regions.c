@@ -4,7 +4,6 @@
 
 #include "isa/access.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +67,18 @@ static uint32_t make_rows(struct rows *rows, const struct npu_program *p)
 	return count;
 }
 
+/* "above/name"; NULL when out of memory. Not by snprintf: there may be as many as tiles. */
 static char *path_of(const char *above, const char *name)
 {
-	uint64_t size = (above ? strlen(above) + 1 : 0) + strlen(name) + 1;
-	char *path = malloc(size);
-	if (path)
-		snprintf(path, size, "%s%s%s", above ? above : "", above ? "/" : "", name);
+	size_t front = above ? strlen(above) + 1 : 0, size = strlen(name) + 1;
+	char *path = malloc(front + size);
+	if (!path)
+		return NULL;
+	if (above) {
+		memcpy(path, above, front - 1);
+		path[front - 1] = '/';
+	}
+	memcpy(path + front, name, size);
 	return path;
 }
 
