@@ -249,7 +249,7 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	if (!d->in_service)
 		d->settled = now;
 	c->insn = number;
-	c->start = now;
+	c->start = c->last_issue = now;
 	c->busy = true;
 	c->oldest = c->youngest = DMA_NO_BURST;
 	c->entry = c->entries_end = 0;
@@ -351,6 +351,7 @@ static void issue(struct dma *d, uint32_t slot, uint64_t at)
 		push_runs(d, tag, at);
 	else
 		send(d, tag, at);
+	c->last_issue = at;
 	d->next_issue = at + 1;
 	set_ready(d, c, at, at + 1);
 }
@@ -368,11 +369,10 @@ static uint32_t whose_turn(const struct dma *d, uint64_t at)
  * start_cycles, a table entry may come at any time. */
 static void issue_due(struct dma *d, uint64_t now)
 {
-	uint64_t start = d->hw->dma.start_cycles, until = now + 1;
-	if (start > 1 && !waits_for_table(d))
-		until = now + start;
-	for (uint64_t at; (at = next_burst_at(d)) < until;) {
+	for (uint64_t at; (at = next_burst_at(d)) < now + d->hw->dma.start_cycles || at <= now;) {
 		at = at < now ? now : at;
+		if (at > now && waits_for_table(d))
+			return;
 		uint32_t slot = whose_turn(d, at);
 		d->turn = slot + 1 < d->nchannels ? slot + 1 : 0;
 		issue(d, slot, at);
@@ -396,8 +396,9 @@ static void end_burst(struct dma *d, uint32_t tag, uint64_t at)
 		c->youngest = before;
 	f->next = d->free;
 	d->free = tag;
+	/* The burst before may have been issued ahead, to leave after this answer. */
 	if (table && c->ready == NPU_NEVER)
-		set_ready(d, c, at, at);
+		set_ready(d, c, at > c->last_issue ? at : c->last_issue, at > c->last_issue ? at : c->last_issue + 1);
 }
 
 static void take_answer(struct dma *d, uint64_t now)

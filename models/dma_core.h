@@ -33,6 +33,7 @@ struct dma_channel {
 	uint64_t start;
 	struct dma_walk walk;
 	uint64_t ready;          /* its next burst may be issued from then on; NPU_NEVER: waits for the table, or none left */
+	uint64_t last_issue;
 	uint32_t oldest, youngest; /* bursts in flight, DMA_NO_BURST */
 	uint32_t away;           /* bursts without answer */
 	uint64_t last_answer;

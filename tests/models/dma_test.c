@@ -234,11 +234,11 @@ struct run {
 
 static struct run run(unsigned ideal, const struct npu_insn *insns, unsigned n)
 {
-	static const uint32_t pages[16] = { 9, 3, 7, 1, 5, 0, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15 };
+	static const uint32_t pages[17] = { 9, 3, 7, 1, 5, 0, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16 };
 	struct npu_assembly *a = npu_assembly_new("test");
 	struct npu_error err;
 	struct run r;
-	npu_assembly_table(a, &(struct npu_table){ "pages", 1 << 20, 16, pages, 0 });
+	npu_assembly_table(a, &(struct npu_table){ "pages", 1 << 20, 17, pages, 0 });
 	for (unsigned i = 0; i < n; i++)
 		npu_assembly_insn(a, &insns[i]);
 	r.program = npu_assembly_finish(a, &err);
@@ -367,6 +367,42 @@ START_TEST(a_page_waits_for_its_table_entry)
 }
 END_TEST
 
+START_TEST(a_page_takes_its_turn_among_bursts_of_another_channel)
+{
+	hw.dram.tck_num = 1000;
+	hw.dram.tck_den = 1;
+	hw.dma.cdc_cycles = 1;
+	struct npu_insn two[2] = { { .op = NPU_OP_GATHER }, dma(NPU_OP_LOAD, 0, 0, 60, 16) };
+	two[0].paged = (struct npu_paged){ .local = 65536, .dram = 1 << 21, .cols = 16, .dtype = NPU_FP16, .rows = 2,
+					   .page_rows = 1, .page_stride = 32, .table = 0 };
+	two[1].dma.dram_stride = 64;
+	struct run r = run(MACHINE_IDEAL_DRAM | MACHINE_IDEAL_DISPATCH, two, 2);
+	/* Both start at 0. The table read leaves at 16 and is back at 18. Rows of a beat leave one a cycle from 17 on, but a
+	 * descriptor after the answer, at 19, and two cycles later (turns!) a page; two cycles later its beat crosses. */
+	ck_assert_uint_eq(r.record.insns[0].end, 21 + 2 + 1);
+	ck_assert_uint_eq(r.record.insns[0].insn, 0);
+	fini(&r);
+}
+END_TEST
+
+START_TEST(a_page_is_worked_out_when_the_page_before_is)
+{
+	hw.dram.tck_num = 1000;
+	hw.dram.tck_den = 1;
+	hw.dma.descriptor_cycles = 5;
+	struct npu_insn i;
+	memset(&i, 0, sizeof(i));
+	i.op = NPU_OP_GATHER;
+	i.paged = (struct npu_paged){ .cols = 16, .dtype = NPU_FP16, .rows = 2, .page_rows = 1, .page_stride = 32, .first = 15,
+				      .table = 0 };
+	struct run r = run(MACHINE_IDEAL_DRAM, &i, 1);
+	/* Entries 15 and 16 lie in two granules, read at 17 and 18, back at 25 and 26. Pages leave at 25 + 5 and 30 + 5, the
+	 * second is back at 43 and has crossed at 44. */
+	ck_assert_uint_eq(r.record.insns[0].end, 44);
+	fini(&r);
+}
+END_TEST
+
 START_TEST(a_long_table_is_read_in_granules)
 {
 	struct npu_insn i;
@@ -433,6 +469,8 @@ int main(void)
 	tcase_add_test(tc, channels_share_the_port_beat_by_beat_and_count_once);
 	tcase_add_test(tc, a_conflicting_load_starts_when_the_first_has_ended);
 	tcase_add_test(tc, a_page_waits_for_its_table_entry);
+	tcase_add_test(tc, a_page_takes_its_turn_among_bursts_of_another_channel);
+	tcase_add_test(tc, a_page_is_worked_out_when_the_page_before_is);
 	tcase_add_test(tc, a_long_table_is_read_in_granules);
 	tcase_add_test(tc, rearranging_int8_into_blocks_halves_the_port);
 	tcase_add_test(tc, bandwidth_never_exceeds_what_is_outstanding);
