@@ -10,6 +10,16 @@
  * between, and the end of a burst is noted when it is needed, with the cycle in which it was. */
 #include "models/dma_core.h"
 
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Answers come and beats cross: notes for the next step. */
 
 /* Whether more bursts or table entries of this channel are to be issued. */
@@ -38,21 +48,62 @@ static void note_answer(struct dma *d, uint32_t tag, uint64_t at, uint64_t order
 	d->answers[i] = (struct dma_answer){ .at = at, .order = order, .tag = tag };
 }
 
+/* Data of a load has its way to the port: it crosses in the order in which it comes back. */
+static uint64_t push_runs(struct dma *d, uint32_t tag, uint64_t at)
+{
+	struct dma_flight *f = &d->flight[tag];
+	const struct dma_run *runs = &d->runs[(uint64_t)tag * d->max_runs];
+	uint64_t beats = 0;
+	f->runs_left = f->nruns;
+	d->at_memory += f->nruns;
+	for (uint32_t i = 0; i < f->nruns; i++) {
+		memory_push(d->memory, d->id,
+			    &(struct memory_burst){ .at = at, .order = f->order, .channel = f->channel,
+						    .local = runs[i].local, .bytes = runs[i].bytes,
+						    .write = !d->store, .tag = tag });
+		beats += (runs[i].bytes + d->hw->dma.port - 1) / d->hw->dma.port;
+	}
+	return at + beats;
+}
+
+static void load_answer(struct dma *d, uint32_t tag, uint64_t at)
+{
+	struct dma_flight *f = &d->flight[tag];
+	struct dma_channel *c = &d->channel[f->channel];
+	uint64_t over = at;
+	if (f->table)
+		note_answer(d, tag, at, f->order);
+	else
+		over = push_runs(d, tag, at);
+	/* What its end gives room for leaves then or later. */
+	if (f->table || d->free == DMA_NO_BURST)
+		crossing_expect(d->crossing, over);
+	if (c == &d->channel[d->age[0]] && is_ending(d))
+		machine_wake_up(&d->wake, d->id, memory_channel_end(d->memory, d->id, d->age[0]));
+}
+
+static void store_answer(struct dma *d, uint32_t tag, uint64_t at)
+{
+	struct dma_flight *f = &d->flight[tag];
+	struct dma_channel *c = &d->channel[f->channel];
+	note_answer(d, tag, at, f->order);
+	c->last_answer = at > c->last_answer ? at : c->last_answer;
+	if (f->table || d->free == DMA_NO_BURST)
+		machine_wake_up(&d->wake, d->id, at);
+	else if (is_ending(d))
+		machine_wake_up(&d->wake, d->id, d->channel[d->age[0]].last_answer);
+}
+
 static void answer_told(void *ctx, uint32_t tag, uint64_t at)
 {
 	struct dma *d = ctx;
 	struct dma_flight *f = &d->flight[tag];
-	struct dma_channel *c = &d->channel[f->channel];
 	f->answer = at;
-	note_answer(d, tag, at, f->order);
-	if (d->store) {
-		c->away--;
-		c->last_answer = at > c->last_answer ? at : c->last_answer;
-	}
-	if (!d->store || f->table || d->free == DMA_NO_BURST)
-		machine_wake_up(&d->wake, d->id, at);
-	else if (is_ending(d))
-		machine_wake_up(&d->wake, d->id, d->channel[d->age[0]].last_answer);
+	d->channel[f->channel].away--;
+	if (d->store)
+		store_answer(d, tag, at);
+	else
+		load_answer(d, tag, at);
 }
 
 static void memory_span(void *ctx, enum npu_engine port, enum npu_state state, uint64_t from, uint64_t to)
@@ -74,6 +125,16 @@ static void memory_done(void *ctx, enum npu_engine port, uint32_t tag, uint64_t 
 	d->at_memory--;
 	if (!--d->flight[tag].runs_left)
 		*(struct dma_crossed *)ring_push(&d->crossed) = (struct dma_crossed){ tag, cycle };
+}
+
+static uint64_t next_crossed(const struct dma *d)
+{
+	return ring_count(&d->crossed) ? ((struct dma_crossed *)ring_at(&d->crossed, 0))->at : NPU_NEVER;
+}
+
+static uint64_t next_answer(const struct dma *d)
+{
+	return d->nanswers ? d->answers[d->nanswers - 1].at : NPU_NEVER;
 }
 
 /* How early this port can send again, see dma_crossing.h. What is not known comes with an answer that is not told yet. */
@@ -101,22 +162,27 @@ static bool waits_for_table(const struct dma *d)
 	return false;
 }
 
+/* How early a request can leave of which the instruction is in service. */
+static uint64_t next_request(const struct dma *d)
+{
+	uint64_t at = next_burst_at(d);
+	bool by_end = d->free == DMA_NO_BURST;
+	if (d->store || by_end) {
+		at = min(at, next_crossed(d));
+		if (d->at_memory)
+			at = min(at, memory_next(d->memory, d->id));
+	}
+	return by_end || waits_for_table(d) ? min(at, next_answer(d)) : at;
+}
+
 static uint64_t earliest_request(const void *ctx, uint64_t now)
 {
 	const struct dma *d = ctx;
-	uint64_t at = next_burst_at(d), accepted = now + d->hw->dma.start_cycles;
-	bool by_end = d->free == DMA_NO_BURST;
-	if (ring_count(&d->crossed) && (d->store || by_end))
-		return now;
-	if (d->at_memory && (d->store || by_end)) {
-		uint64_t crossed = memory_next(d->memory, d->id);
-		at = crossed < at ? crossed : at;
-	}
-	if (d->nanswers && d->answers[d->nanswers - 1].at < at && (by_end || waits_for_table(d)))
-		at = d->answers[d->nanswers - 1].at;
-	at = accepted < at ? accepted : at;
-	return at > now ? at : now;
+	uint64_t at = min(next_request(d), now + d->hw->dma.start_cycles);
+	return max(at, d->brought_up ? d->time : now);
 }
+
+static void bring_up(void *self, uint64_t now);
 
 /* Construction. */
 
@@ -154,7 +220,8 @@ struct dma *dma_new(enum npu_engine id, const struct hw *hw, const struct npu_pr
 		return NULL;
 	}
 	crossing_attach(crossing, d->port,
-			&(struct crossing_user){ .ctx = d, .done = answer_told, .earliest = earliest_request });
+			&(struct crossing_user){ .ctx = d, .done = answer_told, .earliest = earliest_request,
+						 .bring_up = store ? NULL : bring_up });
 	memory_listen(memory, id, &(struct memory_listener){ .ctx = d, .span = listener->span ? memory_span : NULL,
 							     .done = memory_done });
 	return d;
@@ -254,7 +321,7 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	c->oldest = c->youngest = DMA_NO_BURST;
 	c->entry = c->entries_end = 0;
 	c->away = 0;
-	c->last_answer = c->beats = c->burst_beats = 0;
+	c->last_answer = 0;
 	c->has_hull = false;
 	d->paged += is_paged(insn);
 	if (is_paged(insn)) {
@@ -286,21 +353,6 @@ static bool is_over(const struct dma_channel *c)
 }
 
 /* Bursts. */
-
-static void push_runs(struct dma *d, uint32_t tag, uint64_t at)
-{
-	struct dma_flight *f = &d->flight[tag];
-	struct dma_channel *c = &d->channel[f->channel];
-	const struct dma_run *runs = &d->runs[(uint64_t)tag * d->max_runs];
-	f->runs_left = f->nruns;
-	d->at_memory += f->nruns;
-	for (uint32_t i = 0; i < f->nruns; i++) {
-		memory_push(d->memory, d->id, f->channel, at, runs[i].local, runs[i].bytes, !d->store, tag);
-		f->beats += (uint32_t)((runs[i].bytes + d->hw->dma.port - 1) / d->hw->dma.port);
-	}
-	c->beats += f->beats;
-	c->burst_beats = f->beats > c->burst_beats ? f->beats : c->burst_beats;
-}
 
 static void send(struct dma *d, uint32_t tag, uint64_t now)
 {
@@ -365,16 +417,16 @@ static uint32_t whose_turn(const struct dma *d, uint64_t at)
 	return slot;
 }
 
-/* Issues what is due at `now`, and ahead what nothing can come before: an instruction not yet accepted needs
- * start_cycles, a table entry may come at any time. */
-static void issue_due(struct dma *d, uint64_t now)
+/* Issues what is due before `until` and, where no table entry is awaited, which may come at any time, before `ahead`. */
+static void issue_before(struct dma *d, uint64_t until, uint64_t ahead, uint64_t now)
 {
-	for (uint64_t at; (at = next_burst_at(d)) < now + d->hw->dma.start_cycles || at <= now;) {
-		at = at < now ? now : at;
-		if (at > now && waits_for_table(d))
+	for (;;) {
+		uint64_t at = max(next_burst_at(d), d->time);
+		if (at >= until && (at >= ahead || waits_for_table(d)))
 			return;
 		uint32_t slot = whose_turn(d, at);
 		d->turn = slot + 1 < d->nchannels ? slot + 1 : 0;
+		dma_settle(d, min(at, now), now);
 		issue(d, slot, at);
 	}
 }
@@ -396,99 +448,74 @@ static void end_burst(struct dma *d, uint32_t tag, uint64_t at)
 		c->youngest = before;
 	f->next = d->free;
 	d->free = tag;
-	/* The burst before may have been issued ahead, to leave after this answer. */
+	/* Issued ahead, the burst before may leave after this answer. */
 	if (table && c->ready == NPU_NEVER)
-		set_ready(d, c, at > c->last_issue ? at : c->last_issue, at > c->last_issue ? at : c->last_issue + 1);
+		set_ready(d, c, max(at, c->last_issue), max(at, c->last_issue + 1));
 }
 
 static void take_answer(struct dma *d, uint64_t now)
 {
 	/* Before anything moves: to settle may let the DRAM decide, which asks how early this port can send. */
-	dma_settle(d, d->answers[d->nanswers - 1].at, now);
+	dma_settle(d, next_answer(d), now);
 	struct dma_answer a = d->answers[--d->nanswers];
-	struct dma_flight *f = &d->flight[a.tag];
-	if (!d->store)
-		d->channel[f->channel].away--;
-	if (d->store || f->table)
-		end_burst(d, a.tag, a.at);
-	else
-		push_runs(d, a.tag, a.at);
+	end_burst(d, a.tag, a.at);
 }
 
 static void take_crossed(struct dma *d, uint64_t now)
 {
 	struct dma_crossed done = *(struct dma_crossed *)ring_at(&d->crossed, 0);
-	struct dma_flight *f = &d->flight[done.tag];
 	dma_settle(d, done.at, now);
 	ring_pop(&d->crossed);
-	d->channel[f->channel].beats -= f->beats;
-	if (!d->store) {
+	if (d->store)
+		send(d, done.tag, done.at);
+	else
 		end_burst(d, done.tag, done.at);
-		return;
-	}
-	assert(done.at == now);
-	send(d, done.tag, now);
 }
 
-/* What has happened up to `now`, in order of time; of one cycle, beats first. */
-static void take_events(struct dma *d, uint64_t now)
+/* Takes what happens before `until` (now or the next cycle) and issues what it allows, each thing in its cycle; of one cycle
+ * beats come first, then answers, then issues. */
+static void bring_up_to(struct dma *d, uint64_t until, uint64_t now)
 {
+	if (!d->in_service || d->brought_up)
+		return;
+	d->brought_up = true;
+	memory_advance(d->memory, now);
 	for (;;) {
-		uint64_t crossed = NPU_NEVER, answer = NPU_NEVER;
-		if (ring_count(&d->crossed))
-			crossed = ((struct dma_crossed *)ring_at(&d->crossed, 0))->at;
-		if (d->nanswers)
-			answer = d->answers[d->nanswers - 1].at;
-		if (crossed <= answer && crossed <= now)
+		uint64_t crossed = next_crossed(d), answer = next_answer(d), event = min(crossed, answer);
+		if (event >= until)
+			break;
+		issue_before(d, event, event, now);
+		d->time = event;
+		if (crossed <= answer)
 			take_crossed(d, now);
-		else if (answer <= now)
-			take_answer(d, now);
 		else
-			return;
+			take_answer(d, now);
 	}
+	/* An instruction not yet accepted needs start_cycles, so nothing can come before these. */
+	issue_before(d, until, now + d->hw->dma.start_cycles, now);
+	d->time = now;
+	d->brought_up = false;
+	if (!d->store)
+		crossing_expect(d->crossing, next_request(d));
 }
 
-/* Loads: data that is known to come before any that is not yet told of can be put to the port ahead. */
-static void push_ahead(struct dma *d, uint64_t now)
+static void bring_up(void *self, uint64_t now)
 {
-	if (!d->nanswers)
-		return;
-	uint64_t told = crossing_told_before(d->crossing);
-	/* The answer to what is not yet sent crosses twice. */
-	uint64_t sent = earliest_request(d, now) + 2 * d->hw->dma.cdc_cycles;
-	while (d->nanswers && d->answers[d->nanswers - 1].at < told && d->answers[d->nanswers - 1].at <= sent) {
-		struct dma_answer a = d->answers[d->nanswers - 1];
-		if (d->flight[a.tag].table)
-			return;
-		d->nanswers--;
-		d->channel[d->flight[a.tag].channel].away--;
-		push_runs(d, a.tag, a.at);
-	}
+	bring_up_to(self, now, now);
 }
 
-/* When the oldest instruction can be over. All but one burst of it have all their beats to go when the next one is over. */
-static uint64_t end_of_load(const struct dma *d)
-{
-	const struct dma_channel *c = &d->channel[d->age[0]];
-	return memory_next(d->memory, d->id) + (c->beats > c->burst_beats ? c->beats - c->burst_beats : 0);
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
+/* When a change can come that others must see in its cycle. Of a load that is the end of the oldest instruction; what it
+ * sends may wait until the DRAM decides. */
 static uint64_t next_look(const struct dma *d)
 {
-	uint64_t next = next_burst_at(d), answer = d->nanswers ? d->answers[d->nanswers - 1].at : NPU_NEVER;
-	bool ending = is_ending(d);
-	if (d->at_memory && (d->store || d->free == DMA_NO_BURST))
+	if (!d->store)
+		return is_ending(d) ? memory_channel_end(d->memory, d->id, d->age[0]) : NPU_NEVER;
+	uint64_t next = next_burst_at(d);
+	if (d->at_memory)
 		next = min(next, memory_next(d->memory, d->id));
-	else if (d->at_memory && ending)
-		next = min(next, end_of_load(d));
-	if (!d->store || d->free == DMA_NO_BURST || waits_for_table(d))
-		return min(next, answer);
-	return ending ? min(next, d->channel[d->age[0]].last_answer) : next;
+	if (d->free == DMA_NO_BURST || waits_for_table(d))
+		return min(next, next_answer(d));
+	return is_ending(d) ? min(next, d->channel[d->age[0]].last_answer) : next;
 }
 
 static uint64_t step(void *self, uint64_t now)
@@ -498,12 +525,8 @@ static uint64_t step(void *self, uint64_t now)
 		return NPU_NEVER;
 	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
 	crossing_step(d->crossing, now);
-	memory_advance(d->memory, now);
-	take_events(d, now);
+	bring_up_to(d, now + 1, now);
 	dma_settle(d, now, now);
-	issue_due(d, now);
-	if (!d->store)
-		push_ahead(d, now);
 	while (d->in_service && is_over(&d->channel[d->age[0]]))
 		end_oldest(d, now);
 	return d->in_service ? next_look(d) : NPU_NEVER;

@@ -20,7 +20,6 @@ struct dma_flight {
 	uint32_t next;      /* younger burst of its channel, or next free number */
 	uint32_t runs_left; /* local runs that have not crossed the port */
 	uint32_t nruns;
-	uint32_t beats;
 	uint32_t entry;     /* first table entry that it reads */
 	uint16_t channel;
 	bool table;         /* reads a block table */
@@ -35,10 +34,8 @@ struct dma_channel {
 	uint64_t ready;          /* its next burst may be issued from then on; NPU_NEVER: waits for the table, or none left */
 	uint64_t last_issue;
 	uint32_t oldest, youngest; /* bursts in flight, DMA_NO_BURST */
-	uint32_t away;           /* bursts without answer */
+	uint32_t away;           /* bursts of which no answer is known */
 	uint64_t last_answer;
-	uint64_t beats;          /* of its bursts at the port */
-	uint64_t burst_beats;    /* of its longest burst */
 	struct dma_hull hull;    /* what it writes, once asked for */
 	bool has_hull;
 	uint32_t table;          /* block table */
@@ -89,6 +86,9 @@ struct dma {
 		uint32_t tag;
 	} *answers;                   /* known and not yet come, latest first */
 	uint32_t nanswers;
+
+	uint64_t time;                /* what happened before is taken */
+	bool brought_up;              /* just now, so time may be behind the machine's */
 
 	struct ring crossed;          /* struct dma_crossed */
 	struct ring beats;            /* struct dma_beats */

@@ -24,6 +24,8 @@ struct crossing {
 	uint64_t horizon;  /* decisions were taken up to here */
 	uint64_t open;     /* clk from which a larger horizon decides more */
 	uint64_t look_at;  /* the cycle at which an answer decided there can be back */
+	uint64_t ask_at;   /* the cycle at which an answer to what is yet to be sent late can be back */
+	bool deciding;
 	uint64_t told;     /* the earliest completion of the current call of dram_run */
 	/* In the DRAM's place; request NULL: nobody is. */
 	struct outside outside;
@@ -105,7 +107,7 @@ struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct prob
 	struct hw_clock_ratio ratio = hw_clock_ratio(hw);
 	*x = (struct crossing){ .to_cycles = conversion_of(ratio.num, ratio.den),
 				.to_clks = conversion_of(ratio.den, ratio.num), .cdc = hw->dma.cdc_cycles,
-				.probe = probe, .wake = *wake, .open = UINT64_MAX, .look_at = NPU_NEVER };
+				.probe = probe, .wake = *wake, .open = UINT64_MAX, .look_at = NPU_NEVER, .ask_at = NPU_NEVER };
 	/* Back, and there again; never less, as both roundings only add. */
 	x->reaction = clk_before(x, 2 * x->cdc);
 	struct dram_config config = hw->dram;
@@ -140,7 +142,6 @@ void crossing_attach(struct crossing *x, enum crossing_port port, const struct c
 void crossing_attach_outside(struct crossing *x, const struct outside *memory)
 {
 	x->outside = *memory;
-	x->look_at = x->cdc;
 }
 
 void crossing_answer(struct crossing *x, const struct outside_answer *a)
@@ -183,8 +184,20 @@ void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, ui
 							    .port = (uint8_t)port });
 	if (arrival < x->open) {
 		set_open(x, arrival);
-		machine_wake_up(&x->wake, MACHINE_DRAM, x->look_at);
+		if (!x->deciding)
+			machine_wake_up(&x->wake, MACHINE_DRAM, x->look_at);
 	}
+}
+
+void crossing_expect(struct crossing *x, uint64_t leaves)
+{
+	/* A memory outside wants each request when it arrives: a cycle after it left, no answer can come sooner than that. */
+	uint64_t ask_at = leaves == NPU_NEVER ? NPU_NEVER : leaves + (x->outside.request ? 1 : 2 * x->cdc);
+	if (ask_at >= x->ask_at)
+		return;
+	x->ask_at = ask_at;
+	if (!x->deciding)
+		machine_wake_up(&x->wake, MACHINE_DRAM, x->ask_at);
 }
 
 static uint64_t horizon_at(const struct crossing *x, uint64_t now)
@@ -199,9 +212,21 @@ static uint64_t horizon_at(const struct crossing *x, uint64_t now)
 	return earliest == NPU_NEVER ? UINT64_MAX : clk_after(x, earliest + x->cdc);
 }
 
+static void bring_up(struct crossing *x, uint64_t now)
+{
+	x->ask_at = NPU_NEVER;
+	for (unsigned p = 0; p < CROSSING_PORTS; p++)
+		if (x->user[p].bring_up)
+			x->user[p].bring_up(x->user[p].ctx, now);
+}
+
 /* Decides as far as possible. Answers told on the way tell the ports when they can go on, which may move the horizon. */
 static void decide(struct crossing *x, uint64_t now)
 {
+	bool again = x->deciding; /* to explain what happened, a port that is just brought up may ask for decisions */
+	x->deciding = true;
+	if (!again)
+		bring_up(x, now);
 	do {
 		uint64_t horizon = horizon_at(x, now);
 		x->told = UINT64_MAX;
@@ -210,23 +235,24 @@ static void decide(struct crossing *x, uint64_t now)
 			horizon = x->told + x->reaction;
 		x->horizon = horizon > x->horizon ? horizon : x->horizon;
 	} while (x->told != UINT64_MAX);
+	x->deciding = again;
+}
+
+static uint64_t next_look(const struct crossing *x)
+{
+	return x->look_at < x->ask_at ? x->look_at : x->ask_at;
 }
 
 uint64_t crossing_step(struct crossing *x, uint64_t now)
 {
 	if (x->outside.request) {
-		/* It may answer at any time from now on, and needs no look. */
-		x->look_at = now + x->cdc;
-		return NPU_NEVER;
+		if (x->ask_at <= now)
+			bring_up(x, now);
+		return x->ask_at;
 	}
-	if (x->look_at <= now)
+	if (next_look(x) <= now)
 		decide(x, now);
-	return x->look_at;
-}
-
-uint64_t crossing_told_before(const struct crossing *x)
-{
-	return x->look_at;
+	return next_look(x);
 }
 
 static enum npu_state state_of(enum dram_wait wait)

@@ -19,9 +19,12 @@ struct crossing_user {
 	void *ctx;
 	/* The answer to `tag` is back at the port at `cycle` (>= now, it may lie ahead). */
 	void (*done)(void *ctx, uint32_t tag, uint64_t cycle);
-	/* No request leaves this port before the cycle returned (>= now), as far as is known at `now`, unless an answer that
-	 * was not yet told comes back. */
+	/* No request leaves this port before the cycle returned, as far as is known at `now`, unless an answer that was not
+	 * yet told comes back. Not before now, but where bring_up is at an earlier cycle just now. */
 	uint64_t (*earliest)(const void *ctx, uint64_t now);
+	/* May be NULL: requests are sent in the cycle in which they leave. Else they may be sent late, and this sends all
+	 * that leave before `now`. Whatever the port plans it tells by crossing_expect. */
+	void (*bring_up)(void *ctx, uint64_t now);
 };
 
 struct crossing;
@@ -42,8 +45,9 @@ void crossing_send(struct crossing *, enum crossing_port port, uint64_t now, uin
 		   uint32_t tag);
 /* Lets the controller decide all that no later request can change. Returns the next cycle to look. */
 uint64_t crossing_step(struct crossing *, uint64_t now);
-/* Answers that are not told yet come back at this cycle or later. */
-uint64_t crossing_told_before(const struct crossing *);
+/* A request will leave this port, which has a bring_up, at `leaves` or later, and nobody has told so yet: sees to it that
+ * the port is brought up before the answer can be back. */
+void crossing_expect(struct crossing *, uint64_t leaves);
 /* Divides cycles [from, to), to <= now, of a request among the causes of DESIGN's figures (dram_refresh, dram_bandwidth,
  * dram_latency). Calls for one port come in order of time. */
 void crossing_explain(struct crossing *, enum crossing_port port, uint32_t tag, uint64_t from, uint64_t to, uint64_t now,

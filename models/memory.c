@@ -287,13 +287,12 @@ uint64_t memory_fresh(const struct memory *m, enum npu_engine port)
 	return m->port[port].passed + m->port[port].under_way;
 }
 
-void memory_push(struct memory *m, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
-		 bool write, uint32_t tag)
+void memory_push(struct memory *m, enum npu_engine port, const struct memory_burst *burst)
 {
 	struct port *p = &m->port[port];
-	assert(is_dma(port) && at >= m->settled && channel < p->channels && bytes);
-	p->bytes[npu_is_acc(local)] += bytes;
-	port_dma_push(&m->map, p, channel, at, local, bytes, write, tag);
+	assert(is_dma(port) && burst->at >= m->settled && burst->channel < p->channels && burst->bytes);
+	p->bytes[npu_is_acc(burst->local)] += burst->bytes;
+	port_dma_push(&m->map, p, burst);
 }
 
 uint64_t memory_next(const struct memory *m, enum npu_engine port)
@@ -302,6 +301,11 @@ uint64_t memory_next(const struct memory *m, enum npu_engine port)
 	if (p->queued)
 		return port_dma_next(p, m->settled);
 	return p->passed < p->end ? m->settled + (p->end - p->passed) : NPU_NEVER;
+}
+
+uint64_t memory_channel_end(const struct memory *m, enum npu_engine port, unsigned channel)
+{
+	return port_dma_channel_end(&m->port[port], channel, m->settled);
 }
 
 void memory_count(struct memory *m, enum npu_engine port, bool accumulators, uint64_t bytes)

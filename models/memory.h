@@ -107,17 +107,27 @@ void memory_set_reach(struct memory *, enum npu_engine port, const struct memory
 uint64_t memory_passed(const struct memory *, enum npu_engine port);
 uint64_t memory_fresh(const struct memory *, enum npu_engine port);
 
-/* DMA: the burst's beats of `dma.port` bytes may cross the port from cycle `at` on (at >= memory_settled). Bursts of one
- * channel cross in the order of pushes; channels that have a burst ready take turns beat by beat, the first one behind
- * the channel whose beat crossed last; a denied beat keeps the port. `tag` comes back in `done`. `local` may lie in the
- * accumulators. */
-void memory_push(struct memory *, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
-		 bool write, uint32_t tag);
+/* Bytes that cross a DMA port in beats of `dma.port`, from cycle `at` on. */
+struct memory_burst {
+	uint64_t at;
+	uint64_t order; /* of those of one `at`, the lower one first */
+	unsigned channel;
+	uint32_t local; /* it may lie in the accumulators */
+	uint32_t bytes;
+	bool write;
+	uint32_t tag; /* comes back in `done` */
+};
+/* DMA: at >= memory_settled. Bursts of one channel cross in the order of `at`, then `order`, then of pushes; channels that
+ * have a burst ready take turns beat by beat, the first one behind the channel whose beat crossed last; a denied beat
+ * keeps the port. */
+void memory_push(struct memory *, enum npu_engine port, const struct memory_burst *);
 
 /* Earliest cycle at which the stream or one of the bursts of this port can be over, if nobody else gets in its way and
  * nothing is pushed; NPU_NEVER when it is idle. Never too late; too early only when beats were or will be denied, or when
  * another channel of the port becomes ready before. */
 uint64_t memory_next(const struct memory *, enum npu_engine port);
+/* Earliest cycle at which all bursts of a channel can be over, on the same terms; NPU_NEVER when it has none. */
+uint64_t memory_channel_end(const struct memory *, enum npu_engine port, unsigned channel);
 
 /* Bytes asked of the SRAM or the accumulators: DMA ports count what is pushed, bodies what they add. */
 void memory_count(struct memory *, enum npu_engine port, bool accumulators, uint64_t bytes);

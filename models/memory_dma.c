@@ -44,22 +44,48 @@ void port_flush(struct port *p)
 	p->state = NPU_STATES;
 }
 
-void port_dma_push(const struct bank_map *map, struct port *p, unsigned channel, uint64_t at, uint32_t local,
-		   uint32_t bytes, bool write, uint32_t tag)
+static bool crosses_before(const struct burst *a, const struct burst *b)
+{
+	return a->at < b->at || (a->at == b->at && a->order < b->order);
+}
+
+/* A place in the list of `channel` behind all bursts that come before `b`. Most come last. */
+static void enqueue(struct port *p, unsigned channel, int32_t index)
+{
+	struct burst *b = &p->pool[index];
+	bool empty = !(p->queued >> channel & 1);
+	int32_t before = empty ? NO_BURST : p->tail[channel];
+	if (!empty && crosses_before(b, &p->pool[before])) {
+		before = NO_BURST;
+		for (int32_t i = p->head[channel]; !crosses_before(b, &p->pool[i]); i = p->pool[i].next)
+			before = i;
+		b->next = before == NO_BURST ? p->head[channel] : p->pool[before].next;
+	} else {
+		b->next = NO_BURST;
+		p->tail[channel] = index;
+	}
+	if (before == NO_BURST)
+		p->head[channel] = index;
+	else
+		p->pool[before].next = index;
+	p->queued |= UINT64_C(1) << channel;
+}
+
+void port_dma_push(const struct bank_map *map, struct port *p, const struct memory_burst *burst)
 {
 	if (p->unused == NO_BURST)
 		grow(p);
 	int32_t index = p->unused;
 	struct burst *b = &p->pool[index];
 	p->unused = b->next;
-	uint32_t offset = npu_local_offset(local);
-	b->at = at;
-	b->tag = tag;
+	uint32_t offset = npu_local_offset(burst->local), bytes = burst->bytes;
+	b->at = burst->at;
+	b->order = burst->order;
+	b->tag = burst->tag;
 	b->beats = b->left = divide(p->beat_bytes, bytes + p->beat_bytes.divisor - 1);
-	b->mask = bank_mask(map, local, bytes);
-	b->accum = npu_is_acc(local);
-	b->write = write;
-	b->next = NO_BURST;
+	b->mask = bank_mask(map, burst->local, bytes);
+	b->accum = npu_is_acc(burst->local);
+	b->write = burst->write;
 	if (b->accum) {
 		b->first = offset;
 		b->words = divide(map->accum_words, bytes + map->accum_word - 1);
@@ -71,18 +97,13 @@ void port_dma_push(const struct bank_map *map, struct port *p, unsigned channel,
 
 	if (!p->queued)
 		p->reach = (struct memory_reach){ 0 };
-	if (p->queued >> channel & 1)
-		p->pool[p->tail[channel]].next = index;
-	else
-		p->head[channel] = index;
-	p->tail[channel] = index;
-	p->queued |= UINT64_C(1) << channel;
+	enqueue(p, burst->channel, index);
 	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
 	bool self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
 	if (b->accum) {
-		*(write ? &p->reach.accum_write : &p->reach.accum_read) |= b->mask;
+		*(b->write ? &p->reach.accum_write : &p->reach.accum_read) |= b->mask;
 		if (self)
-			*(write ? &p->reach.self_accum_write : &p->reach.self_accum_read) |= b->mask;
+			*(b->write ? &p->reach.self_accum_write : &p->reach.self_accum_read) |= b->mask;
 	} else {
 		p->reach.sram |= b->mask;
 		if (self)
@@ -356,4 +377,13 @@ uint64_t port_dma_next(const struct port *p, uint64_t t)
 		earliest = b->at + b->left < earliest ? b->at + b->left : earliest;
 	}
 	return earliest;
+}
+
+uint64_t port_dma_channel_end(const struct port *p, unsigned channel, uint64_t t)
+{
+	if (!(p->queued >> channel & 1))
+		return NPU_NEVER;
+	for (int32_t i = p->head[channel]; i != NO_BURST; i = p->pool[i].next)
+		t = (t > p->pool[i].at ? t : p->pool[i].at) + p->pool[i].left;
+	return t;
 }

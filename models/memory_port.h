@@ -9,6 +9,7 @@ enum { PORTS = NPU_ENGINES, DMA_CHANNELS_MAX = 64, NO_BURST = -1 };
 
 struct burst {
 	uint64_t at;
+	uint64_t order;
 	uint64_t mask;  /* groups or accumulator banks */
 	uint32_t tag;
 	uint32_t beats;
@@ -93,8 +94,7 @@ static inline void port_passed(struct port *p, uint64_t t)
 
 bool port_dma_init(struct port *, uint64_t channels, uint64_t beat_bytes, uint64_t bursts);
 void port_dma_fini(struct port *);
-void port_dma_push(const struct bank_map *, struct port *, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
-		   bool write, uint32_t tag);
+void port_dma_push(const struct bank_map *, struct port *, const struct memory_burst *);
 /* Cycles [from, to) in which nothing is denied. */
 void port_dma_pass(struct port *, uint64_t from, uint64_t to);
 /* Sets `ready` and `part_reach` for `t`; returns the earliest cycle at which they can change. */
@@ -110,6 +110,8 @@ void port_dma_begin_deep_beat(const struct bank_map *, struct port *, unsigned w
 void port_dma_passed_many(struct port *, uint32_t n, uint64_t end);
 /* Earliest end of a burst from `t` on. */
 uint64_t port_dma_next(const struct port *, uint64_t t);
+/* Earliest end of all bursts of a channel from `t` on. */
+uint64_t port_dma_channel_end(const struct port *, unsigned channel, uint64_t t);
 
 /* Cycles [from, to) of a port that meets nobody. */
 static inline void port_pass_freely(struct port *p, uint64_t from, uint64_t to)

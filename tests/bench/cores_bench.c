@@ -85,7 +85,9 @@ static void run_body(const struct body_ops *ops, void *body, struct memory *memo
 			return;
 		if (now >= next_burst) {
 			uint32_t at = *bursts + (uint32_t)(told->bursts * 256 % (64 * KIB));
-			memory_push(memory, NPU_ENGINE_LOAD, 0, now, at, 256, true, (uint32_t)told->bursts++);
+			memory_push(memory, NPU_ENGINE_LOAD,
+				    &(struct memory_burst){ .at = now, .local = at, .bytes = 256, .write = true,
+							    .tag = (uint32_t)told->bursts++ });
 			next_burst = now + 15;
 		}
 		wake = next_burst < wake ? next_burst : wake;
@@ -142,9 +144,14 @@ static double run_bursts(uint32_t n, bool both, struct told *told)
 	memory_listen(memory, NPU_ENGINE_STORE, &listener);
 	double start = seconds();
 	for (uint32_t i = 0; i < n; i++) {
-		memory_push(memory, NPU_ENGINE_LOAD, i & 1, (uint64_t)i * 15, i * 256 % GROUP, 256, true, i);
+		struct memory_burst burst = { .at = (uint64_t)i * 15, .channel = i & 1, .local = i * 256 % GROUP, .bytes = 256,
+					      .write = true, .tag = i };
+		memory_push(memory, NPU_ENGINE_LOAD, &burst);
+		burst.channel = 0;
+		burst.local = (i * 256 + 128) % (GROUP / 2);
+		burst.write = false;
 		if (both)
-			memory_push(memory, NPU_ENGINE_STORE, 0, (uint64_t)i * 15, (i * 256 + 128) % (GROUP / 2), 256, false, i);
+			memory_push(memory, NPU_ENGINE_STORE, &burst);
 		memory_advance(memory, (uint64_t)(i + 1) * 15);
 	}
 	double took = seconds() - start;

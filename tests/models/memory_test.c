@@ -125,7 +125,7 @@ static struct memory_reach script_reach(const struct memory *m, const struct scr
 enum { RESOURCES = 128 + 64 + 64, WORDS_MAX = 32768, BURSTS_MAX = 512 };
 
 struct twin_burst {
-	uint64_t at;
+	uint64_t at, order;
 	uint32_t local, bytes, tag, passed;
 	bool write;
 };
@@ -394,10 +394,21 @@ static void push_both(struct memory *m, struct twin *t, enum npu_engine port, ui
 	uint32_t local = random_local(t->hw, bytes);
 	uint64_t at = t->now + random_below(8);
 	bool write = port == NPU_ENGINE_LOAD;
-	memory_push(m, port, channel, at, local, bytes, write, tag);
+	uint64_t order = random_below(3);
+	memory_push(m, port,
+		    &(struct memory_burst){ .at = at, .order = order, .channel = channel, .local = local, .bytes = bytes,
+					    .write = write, .tag = tag });
 	must(p->tail[channel] - p->head[channel] < BURSTS_MAX, "bursts fit a channel");
-	p->burst[channel][p->tail[channel]++ % BURSTS_MAX] =
-		(struct twin_burst){ .at = at, .local = local, .bytes = bytes, .tag = tag, .write = write };
+	/* Behind all that come no later; what crosses already came before now. */
+	unsigned i = p->tail[channel]++;
+	for (; i != p->head[channel]; i--) {
+		const struct twin_burst *before = &p->burst[channel][(i - 1) % BURSTS_MAX];
+		if (before->at < at || (before->at == at && before->order <= order))
+			break;
+		p->burst[channel][i % BURSTS_MAX] = *before;
+	}
+	p->burst[channel][i % BURSTS_MAX] = (struct twin_burst){ .at = at, .order = order, .local = local, .bytes = bytes,
+								 .tag = tag, .write = write };
 }
 
 static void mix_streams(struct memory *m, struct twin *t, struct script *script, enum npu_engine port,
@@ -499,13 +510,21 @@ END_TEST
 
 /* ---- the rules ---- */
 
+static void push(struct memory *m, enum npu_engine port, unsigned channel, uint64_t at, uint32_t local, uint32_t bytes,
+		 uint32_t tag)
+{
+	memory_push(m, port,
+		    &(struct memory_burst){ .at = at, .channel = channel, .local = local, .bytes = bytes,
+					    .write = port == NPU_ENGINE_LOAD, .tag = tag });
+}
+
 START_TEST(a_burst_alone_crosses_in_a_beat_a_cycle)
 {
 	/* 256 bytes at 32 a cycle: 8 cycles from 10 on. */
 	struct hw hw = edge();
 	static struct log log;
 	struct memory *m = listened(&hw, false, &log);
-	memory_push(m, NPU_ENGINE_LOAD, 0, 10, 0, 256, true, 7);
+	push(m, NPU_ENGINE_LOAD, 0, 10, 0, 256, 7);
 	ck_assert_uint_eq(memory_next(m, NPU_ENGINE_LOAD), 18);
 	memory_advance(m, 30);
 	ck_assert_uint_eq(log.n, 1);
@@ -521,12 +540,36 @@ START_TEST(two_channels_of_a_port_take_turns)
 	struct hw hw = edge();
 	static struct log log;
 	struct memory *m = listened(&hw, false, &log);
-	memory_push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, true, 0);
-	memory_push(m, NPU_ENGINE_LOAD, 1, 0, 4096, 128, true, 1);
+	push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, 0);
+	push(m, NPU_ENGINE_LOAD, 1, 0, 4096, 128, 1);
 	ck_assert_uint_eq(memory_next(m, NPU_ENGINE_LOAD), 7);
 	memory_advance(m, 10);
 	ck_assert_uint_eq(log.done[0].cycle, 7);
 	ck_assert_uint_eq(log.done[1].cycle, 8);
+	memory_free(m);
+}
+END_TEST
+
+START_TEST(bursts_of_a_channel_cross_in_the_order_in_which_they_may)
+{
+	/* Pushed last, crosses first: 4 beats from 3 on, then those of 5: the lower order from 7 to 9, then the other. */
+	struct hw hw = edge();
+	static struct log log;
+	struct memory *m = listened(&hw, false, &log);
+	struct memory_burst burst = { .at = 5, .order = 2, .bytes = 64, .tag = 1 };
+	memory_push(m, NPU_ENGINE_LOAD, &burst);
+	burst.order = burst.tag = 0;
+	memory_push(m, NPU_ENGINE_LOAD, &burst);
+	push(m, NPU_ENGINE_LOAD, 0, 3, 0, 128, 2);
+	ck_assert_uint_eq(memory_channel_end(m, NPU_ENGINE_LOAD, 0), 11);
+	ck_assert_uint_eq(memory_channel_end(m, NPU_ENGINE_LOAD, 1), NPU_NEVER);
+	memory_advance(m, 20);
+	static const uint32_t tags[] = { 2, 0, 1 };
+	static const uint64_t cycles[] = { 7, 9, 11 };
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_uint_eq(log.done[i].tag, tags[i]);
+		ck_assert_uint_eq(log.done[i].cycle, cycles[i]);
+	}
 	memory_free(m);
 }
 END_TEST
@@ -537,8 +580,8 @@ START_TEST(load_and_store_in_one_bank_alternate)
 	struct hw hw = edge();
 	static struct log log;
 	struct memory *m = listened(&hw, false, &log);
-	memory_push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, true, 0);
-	memory_push(m, NPU_ENGINE_STORE, 0, 0, 1024, 128, false, 1);
+	push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, 0);
+	push(m, NPU_ENGINE_STORE, 0, 0, 1024, 128, 1);
 	memory_advance(m, 10);
 	expect_states(&log, NPU_ENGINE_LOAD, "bbbb..");
 	expect_states(&log, NPU_ENGINE_STORE, "sbbbb.");
@@ -551,8 +594,8 @@ START_TEST(different_groups_never_meet)
 	struct hw hw = edge();
 	static struct log log;
 	struct memory *m = listened(&hw, false, &log);
-	memory_push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, true, 0);
-	memory_push(m, NPU_ENGINE_STORE, 0, 0, GROUP, 128, false, 1);
+	push(m, NPU_ENGINE_LOAD, 0, 0, 0, 128, 0);
+	push(m, NPU_ENGINE_STORE, 0, 0, GROUP, 128, 1);
 	memory_advance(m, 10);
 	expect_states(&log, NPU_ENGINE_STORE, "bbbb..");
 	memory_free(m);
@@ -637,7 +680,7 @@ START_TEST(nothing_is_denied_in_an_ideal_memory)
 	for (unsigned i = 0; i < 2; i++)
 		begin_walk(m, i ? NPU_ENGINE_VECTOR : NPU_ENGINE_MATRIX, &s[i], &stream[i],
 			   (struct memory_walk){ 0, 8, 0, 32, 8, 128, false, false });
-	memory_push(m, NPU_ENGINE_LOAD, 0, 0, 0, 256, true, 0);
+	push(m, NPU_ENGINE_LOAD, 0, 0, 0, 256, 0);
 	memory_advance(m, 8);
 	ck_assert_uint_eq(memory_passed(m, NPU_ENGINE_MATRIX), 8);
 	ck_assert_uint_eq(memory_passed(m, NPU_ENGINE_VECTOR), 8);
@@ -651,8 +694,8 @@ START_TEST(bytes_are_counted_a_port_and_a_memory)
 	struct hw hw = edge();
 	static struct log log;
 	struct memory *m = listened(&hw, false, &log);
-	memory_push(m, NPU_ENGINE_LOAD, 0, 0, 0, 100, true, 0);
-	memory_push(m, NPU_ENGINE_STORE, 0, 0, NPU_ACC_BIT, 60, false, 0);
+	push(m, NPU_ENGINE_LOAD, 0, 0, 0, 100, 0);
+	push(m, NPU_ENGINE_STORE, 0, 0, NPU_ACC_BIT, 60, 0);
 	memory_count(m, NPU_ENGINE_MATRIX, true, 5);
 	ck_assert_uint_eq(memory_bytes(m, NPU_ENGINE_LOAD, false), 100);
 	ck_assert_uint_eq(memory_bytes(m, NPU_ENGINE_LOAD, true), 0);
