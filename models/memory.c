@@ -12,6 +12,8 @@ struct memory {
 	bool ideal;
 	unsigned sram_words; /* bit mask: bank words that the SRAM has */
 	uint64_t settled;
+	bool meet_known;     /* nothing has begun and nobody has come to rest since `meet` was worked out: */
+	bool meet;           /* something can be denied */
 	/* turn[w][p]: banks of word w where p won the last contest; each bank is in exactly one. */
 	uint64_t turn[BANK_WORDS][PORTS];
 	struct port port[PORTS];
@@ -127,14 +129,6 @@ static inline void hot_add(struct hot *hot, struct hot *seen, const struct memor
 
 static bool is_active(const struct port *p) { return p->channels ? p->queued != 0 : p->passed < p->end; }
 
-static unsigned active_ports(const struct memory *m)
-{
-	unsigned active = 0;
-	for (unsigned i = 0; i < PORTS; i++)
-		active += is_active(&m->port[i]);
-	return active;
-}
-
 /* Whether anything can be denied at all while the ports do what they now do. */
 static bool may_meet(const struct memory *m)
 {
@@ -181,27 +175,26 @@ static uint64_t stream_limit(struct memory *m, struct port *p)
 	return (p->segment.until < p->end ? p->segment.until : p->end) - p->passed;
 }
 
-/* Settles a part of [from, to) in which no reach changes; returns its end. */
+/* Settles a part of [from, to) in which no stream comes to another segment; returns its end. */
 static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 {
-	const struct memory_reach *reach[PORTS];
+	const struct memory_reach *reach[PORTS] = { NULL };
 	struct hot hot = { 0 }, seen = { 0 };
 	for (unsigned i = 0; i < PORTS; i++) {
 		struct port *p = &m->port[i];
-		uint64_t until;
-		reach[i] = NULL;
-		if (!is_active(p))
+		if (p->channels || !is_active(p))
 			continue;
-		if (p->channels) {
-			until = port_dma_cut(p, from);
-			reach[i] = &p->part_reach;
-		} else {
-			until = from + stream_limit(m, p);
-			reach[i] = &p->segment_reach;
-		}
+		uint64_t until = from + stream_limit(m, p);
+		to = until < to ? until : to;
+		reach[i] = &p->segment_reach;
 		hot_add(&hot, &seen, reach[i]);
-		if (until < to)
-			to = until;
+	}
+	for (unsigned i = 0; i < PORTS; i++) {
+		struct port *p = &m->port[i];
+		if (!p->queued || !port_dma_reach(p, to))
+			continue;
+		reach[i] = &p->part_reach;
+		hot_add(&hot, &seen, reach[i]);
 	}
 
 	struct port *meeting[PORTS];
@@ -230,9 +223,12 @@ static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 	}
 	if (n)
 		serve_ports(&m->map, m->turn, words, meeting, n, from, to);
-	for (unsigned i = 0; i < PORTS; i++)
+	for (unsigned i = 0; i < PORTS; i++) {
 		if (!meets[i])
 			port_pass_freely(&m->port[i], from, to);
+		if (reach[i] && !is_active(&m->port[i]))
+			m->meet_known = false;
+	}
 	return to;
 }
 
@@ -241,17 +237,21 @@ void memory_advance(struct memory *m, uint64_t now)
 	uint64_t t = m->settled;
 	if (t >= now)
 		return;
-	for (bool meet = !m->ideal && may_meet(m); meet && t < now;) {
-		unsigned active = active_ports(m);
+	while (t < now) {
+		if (!m->meet_known)
+			m->meet = !m->ideal && may_meet(m);
+		m->meet_known = true;
+		if (!m->meet)
+			break;
 		t = settle_part(m, t, now);
-		if (active_ports(m) != active)
-			meet = may_meet(m);
 	}
-	for (unsigned i = 0; i < PORTS && t < now; i++)
-		port_pass_freely(&m->port[i], t, now);
+	for (unsigned i = 0; i < PORTS; i++) {
+		if (t < now)
+			port_pass_freely(&m->port[i], t, now);
+		if (m->port[i].state != NPU_STATES)
+			port_flush(&m->port[i]);
+	}
 	m->settled = now;
-	for (unsigned i = 0; i < PORTS; i++)
-		port_flush(&m->port[i]);
 }
 
 uint64_t memory_settled(const struct memory *m) { return m->settled; }
@@ -266,18 +266,21 @@ void memory_begin(struct memory *m, enum npu_engine port, uint64_t now, const st
 	p->passed = first;
 	p->end = end;
 	p->segment_known = false;
+	m->meet_known = false;
 }
 
 void memory_extend(struct memory *m, enum npu_engine port, uint64_t end)
 {
 	assert(end >= m->port[port].passed);
 	m->port[port].end = end;
+	m->meet_known = false;
 }
 
 void memory_set_reach(struct memory *m, enum npu_engine port, const struct memory_reach *reach)
 {
 	m->port[port].reach = *reach;
 	m->port[port].segment_known = false;
+	m->meet_known = false;
 }
 
 uint64_t memory_passed(const struct memory *m, enum npu_engine port) { return m->port[port].passed; }
@@ -292,6 +295,7 @@ void memory_push(struct memory *m, enum npu_engine port, const struct memory_bur
 	struct port *p = &m->port[port];
 	assert(is_dma(port) && burst->at >= m->settled && burst->channel < p->channels && burst->bytes);
 	p->bytes[npu_is_acc(burst->local)] += burst->bytes;
+	m->meet_known = false;
 	port_dma_push(&m->map, p, burst);
 }
 

@@ -88,7 +88,7 @@ struct memory_listener {
 	/* Matrix, vector: the beat under way was denied in these cycles. DMA: `state` is BUSY while beats cross, *_CONFLICT
 	 * while denied. In order; told when settled, possibly in several pieces. */
 	void (*span)(void *ctx, enum npu_engine port, enum npu_state state, uint64_t from, uint64_t to);
-	/* DMA: the last beat of burst `tag` crossed in the cycle before `cycle`. Spans before `cycle` have been told. */
+	/* DMA: the last beat of burst `tag` crossed in the cycle before `cycle`. */
 	void (*done)(void *ctx, enum npu_engine port, uint32_t tag, uint64_t cycle);
 };
 /* Listeners are called from memory_advance, which any engine may call: they note what they are told, and neither push nor

@@ -65,7 +65,7 @@ struct ahead {
 	uint32_t n;
 	uint32_t words;
 	uint32_t busy; /* bit i: beat first + i asks for something */
-	struct bank_ask ask[BANK_WORDS][AHEAD + 1]; /* the last one is looked at, and not used */
+	struct bank_ask ask[BANK_WORDS][AHEAD];
 };
 
 /* Where an SRAM word lies. */

@@ -37,11 +37,41 @@ static void grow(struct port *p)
 
 void port_flush(struct port *p)
 {
-	if (p->state == NPU_STATES)
-		return;
-	if (p->listener.span)
+	if (p->state != NPU_STATES && p->listener.span)
 		p->listener.span(p->listener.ctx, p->engine, p->state, p->from, p->to);
 	p->state = NPU_STATES;
+}
+
+static void reach_add(struct memory_reach *reach, const struct burst *b)
+{
+	uint64_t self = b->self ? b->mask : 0;
+	if (!b->accum) {
+		reach->sram |= b->mask;
+		reach->self_sram |= self;
+	} else if (b->write) {
+		reach->accum_write |= b->mask;
+		reach->self_accum_write |= self;
+	} else {
+		reach->accum_read |= b->mask;
+		reach->self_accum_read |= self;
+	}
+}
+
+bool port_dma_reach(struct port *p, uint64_t to)
+{
+	bool any = false;
+	p->part_reach = (struct memory_reach){ 0 };
+	for (uint64_t queued = p->queued; queued; queued &= queued - 1) {
+		const struct burst *b = &p->pool[p->head[__builtin_ctzll(queued)]];
+		while (b->at < to) {
+			any = true;
+			reach_add(&p->part_reach, b);
+			if (b->next == NO_BURST)
+				break;
+			b = &p->pool[b->next];
+		}
+	}
+	return any;
 }
 
 static bool crosses_before(const struct burst *a, const struct burst *b)
@@ -95,20 +125,15 @@ void port_dma_push(const struct bank_map *map, struct port *p, const struct memo
 		b->words = ((offset + bytes - 1) >> map->word_shift) - b->first + 1;
 	}
 
+	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
+	b->self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
+	b->simple = b->words == b->beats && !b->accum && !map->wide;
+
 	if (!p->queued)
 		p->reach = (struct memory_reach){ 0 };
 	enqueue(p, burst->channel, index);
-	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
-	bool self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
-	if (b->accum) {
-		*(b->write ? &p->reach.accum_write : &p->reach.accum_read) |= b->mask;
-		if (self)
-			*(b->write ? &p->reach.self_accum_write : &p->reach.self_accum_read) |= b->mask;
-	} else {
-		p->reach.sram |= b->mask;
-		if (self)
-			p->reach.self_sram |= b->mask;
-	}
+	reach_add(&p->reach, b);
+	p->ready_until = 0;
 }
 
 /* First channel of `channels` (not 0) at or behind `from`, cyclically. */
@@ -134,37 +159,24 @@ static uint64_t ready_channels(const struct port *p, uint64_t t, uint64_t *next)
 	return ready;
 }
 
-static void pop(struct port *p, unsigned channel, uint64_t end)
+void port_dma_look(struct port *p, uint64_t t)
+{
+	p->ready = ready_channels(p, t, &p->ready_until);
+}
+
+void port_dma_pop(struct port *p, unsigned channel, uint64_t end)
 {
 	int32_t index = p->head[channel];
 	struct burst *b = &p->pool[index];
-	uint32_t tag = b->tag;
 	p->head[channel] = b->next;
 	if (b->next == NO_BURST)
 		p->queued &= ~(UINT64_C(1) << channel);
 	b->next = p->unused;
 	p->unused = index;
-	port_flush(p);
+	p->ready_until = 0;
 	if (p->listener.done)
-		p->listener.done(p->listener.ctx, p->engine, tag, end);
+		p->listener.done(p->listener.ctx, p->engine, b->tag, end);
 }
-
-/* One beat of `channel` crosses in cycle t. */
-static void cross(struct port *p, unsigned channel, uint64_t t)
-{
-	port_tell(p, NPU_STATE_BUSY, t, t + 1);
-	p->last = channel;
-	if (--p->pool[p->head[channel]].left == 0)
-		pop(p, channel, t + 1);
-}
-
-void port_dma_passed(struct port *p, uint64_t t)
-{
-	p->passed++;
-	cross(p, p->current, t);
-}
-
-static unsigned first_behind_last(const struct port *p) { return p->last + 1 < p->channels ? p->last + 1 : 0; }
 
 void port_dma_pass(struct port *p, uint64_t t, uint64_t to)
 {
@@ -185,7 +197,7 @@ void port_dma_pass(struct port *p, uint64_t t, uint64_t to)
 			p->last = c;
 			b->left -= (uint32_t)n;
 			if (!b->left)
-				pop(p, c, t);
+				port_dma_pop(p, c, t);
 			continue;
 		}
 		/* Whole rounds in which no burst ends, then beats until one does or another channel is ready. */
@@ -206,9 +218,10 @@ void port_dma_pass(struct port *p, uint64_t t, uint64_t to)
 			p->last = 63 - (unsigned)__builtin_clzll(up_to ? up_to : ready);
 		}
 		while (t < limit) {
-			unsigned c = next_channel(ready, first_behind_last(p));
-			bool ends = p->pool[p->head[c]].left == 1;
-			cross(p, c, t++);
+			p->current = port_dma_turn(p, ready);
+			p->crosses = true;
+			bool ends = p->pool[p->head[p->current]].left == 1;
+			port_dma_passed(p, t++);
 			if (ends)
 				break;
 		}
@@ -224,35 +237,13 @@ static uint64_t first_end(const struct port *p, uint64_t t, uint64_t ready)
 	if (!(ready & (ready - 1)))
 		return t + p->pool[p->head[__builtin_ctzll(ready)]].left;
 	unsigned k = (unsigned)__builtin_popcountll(ready);
-	unsigned c = next_channel(ready, p->under_way ? p->current : first_behind_last(p));
+	unsigned c = p->under_way ? p->current : port_dma_turn(p, ready);
 	for (unsigned i = 0; i < k; i++) {
 		uint64_t end = t + (uint64_t)(p->pool[p->head[c]].left - 1) * k + i + 1;
 		earliest = end < earliest ? end : earliest;
 		c = next_channel(ready, c + 1);
 	}
 	return earliest;
-}
-
-uint64_t port_dma_cut(struct port *p, uint64_t t)
-{
-	uint64_t next;
-	struct memory_reach *reach = &p->part_reach;
-	p->ready = ready_channels(p, t, &next);
-	*reach = (struct memory_reach){ 0 };
-	for (uint64_t rest = p->ready; rest; rest &= rest - 1) {
-		const struct burst *b = &p->pool[p->head[__builtin_ctzll(rest)]];
-		if (!b->accum)
-			reach->sram |= b->mask;
-		else if (b->write)
-			reach->accum_write |= b->mask;
-		else
-			reach->accum_read |= b->mask;
-	}
-	reach->self_sram = p->reach.self_sram & reach->sram;
-	reach->self_accum_read = p->reach.self_accum_read & reach->accum_read;
-	reach->self_accum_write = p->reach.self_accum_write & reach->accum_write;
-	uint64_t end = first_end(p, t, p->ready);
-	return end < next ? end : next;
 }
 
 /* Words of beat `beat` of a burst: *n of them from *first on. */
@@ -280,36 +271,8 @@ static uint64_t take_words(const struct bank_map *map, struct burst *b, uint32_t
 	return place_take(map, &b->place, n, taken, bank_word);
 }
 
-static void ask_beat(const struct bank_map *map, struct burst *b, uint32_t beat, struct ahead *ahead, uint32_t i)
+void port_dma_ask(const struct bank_map *map, struct port *p, struct burst *b, unsigned words)
 {
-	uint32_t first, n, taken;
-	unsigned w;
-	words_of_beat(b, beat, &first, &n);
-	for (; n; n -= taken, first += taken) {
-		uint64_t banks = take_words(map, b, first, n, &taken, &w);
-		if (ahead->words >> w & 1 && ask_add(&ahead->ask[w][i], banks) && i < ahead->n)
-			ahead->n = i;
-	}
-}
-
-/* Beats of one burst of the SRAM, a word each, from beat `beat` on. */
-static void ask_words(const struct bank_map *map, struct burst *b, uint32_t beat, struct ahead *ahead)
-{
-	struct bank_ask *ask = ahead->ask[BANK_SRAM];
-	struct place place = b->place;
-	if (place.word != b->first + beat)
-		place = place_of(map, b->first + beat);
-	if (ahead->n > b->beats - beat)
-		ahead->n = b->beats - beat;
-	for (uint32_t i = 0; i < ahead->n; i++) {
-		ask[i].layer[0] = UINT64_C(1) << (place.base + place.bank);
-		place_move(map, &place, 1, 1);
-	}
-}
-
-void port_dma_begin_deep_beat(const struct bank_map *map, struct port *p, unsigned words)
-{
-	struct burst *b = &p->pool[p->head[p->current]];
 	uint32_t first, n, taken;
 	unsigned w;
 	words_of_beat(b, b->beats - b->left, &first, &n);
@@ -317,53 +280,6 @@ void port_dma_begin_deep_beat(const struct bank_map *map, struct port *p, unsign
 		uint64_t banks = take_words(map, b, first, n, &taken, &w);
 		if (words >> w & 1)
 			need_add(&p->need, w, banks);
-	}
-}
-
-void port_dma_ahead(const struct bank_map *map, struct port *p)
-{
-	struct ahead *ahead = &p->ahead;
-	uint32_t passed[DMA_CHANNELS_MAX] = { 0 };
-	unsigned c = next_channel(p->ready, first_behind_last(p));
-	if (p->under_way) {
-		/* Of the beats behind the one under way. */
-		c = p->current;
-		passed[c]++;
-		c = next_channel(p->ready, c + 1 < p->channels ? c + 1 : 0);
-	}
-	ahead->busy = ~UINT32_C(0);
-	struct burst *only = &p->pool[p->head[c]];
-	if (!(p->ready & (p->ready - 1)) && only->words == only->beats && !only->accum && !map->wide &&
-	    ahead->words == 1u << BANK_SRAM) {
-		ask_words(map, only, only->beats - only->left + passed[c], ahead);
-		return;
-	}
-	for (uint32_t i = 0; i < ahead->n; i++) {
-		struct burst *b = &p->pool[p->head[c]];
-		if (b->left == passed[c]) {
-			ahead->n = i;
-			break;
-		}
-		ask_beat(map, b, b->beats - b->left + passed[c]++, ahead, i);
-		c = next_channel(p->ready, c + 1 < p->channels ? c + 1 : 0);
-	}
-}
-
-void port_dma_begin_beat(struct port *p) { p->current = next_channel(p->ready, first_behind_last(p)); }
-
-void port_dma_passed_many(struct port *p, uint32_t n, uint64_t end)
-{
-	bool single = !(p->ready & (p->ready - 1));
-	unsigned c = p->under_way ? p->current : next_channel(p->ready, first_behind_last(p));
-	p->passed += n;
-	while (n) {
-		uint32_t beats = single ? n : 1;
-		p->last = c;
-		p->pool[p->head[c]].left -= beats;
-		if (!p->pool[p->head[c]].left)
-			pop(p, c, end);
-		n -= beats;
-		c = next_channel(p->ready, first_behind_last(p));
 	}
 }
 

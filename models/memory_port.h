@@ -20,6 +20,8 @@ struct burst {
 	int32_t next;
 	bool accum;
 	bool write;
+	bool self;   /* one beat may ask twice for one bank */
+	bool simple; /* a beat is a word of the SRAM, all banks of which are in one word */
 };
 
 struct port {
@@ -37,16 +39,16 @@ struct port {
 	uint64_t from;
 	uint64_t to;
 
-	uint64_t passed; /* beats; of DMA ports those that met somebody */
-	struct ahead ahead;
+	bool meets_itself; /* in this part, one beat may ask twice for one bank */
 
 	/* Streams. */
+	uint64_t passed; /* beats */
+	struct ahead ahead;
 	const struct memory_stream *stream;
 	uint64_t end;
 	bool segment_known;
 	uint64_t quiet_until; /* as of the last look ahead: no beat before asks for anything that may be denied */
 	bool walkers_placed; /* the walkers of hot_walks stand behind the beats ahead */
-	bool meets_itself;   /* in this part, one beat may ask twice for one bank */
 	uint32_t hot_walks;  /* bit mask: walks that may be denied */
 	struct memory_reach segment_reach;
 	struct memory_segment segment;
@@ -55,11 +57,13 @@ struct port {
 
 	/* DMA; channels is 0 for streams. */
 	unsigned channels;
-	unsigned last;    /* channel whose beat crossed last */
-	unsigned current; /* channel of the beat under way */
-	uint64_t queued;  /* bit mask: channels with bursts */
-	uint64_t ready;   /* bit mask as of the last cut: the first burst may cross */
-	struct memory_reach part_reach; /* what those touch */
+	unsigned last;        /* channel whose beat crossed last */
+	unsigned current;     /* channel of the beat under way, */
+	bool crosses;         /* if there is one */
+	uint64_t queued;      /* bit mask: channels with bursts */
+	uint64_t ready;       /* bit mask, before ready_until: the first burst may cross */
+	uint64_t ready_until;
+	struct memory_reach part_reach; /* what bursts of this part touch */
 	struct divider beat_bytes;
 	struct burst *pool;
 	int32_t pool_size;
@@ -82,32 +86,58 @@ static inline void port_tell(struct port *p, enum npu_state state, uint64_t from
 	p->to = to;
 }
 
-/* The beat under way passed in cycle t. */
-void port_dma_passed(struct port *, uint64_t t);
-static inline void port_passed(struct port *p, uint64_t t)
-{
-	if (p->channels)
-		port_dma_passed(p, t);
-	else
-		p->passed++;
-}
-
 bool port_dma_init(struct port *, uint64_t channels, uint64_t beat_bytes, uint64_t bursts);
 void port_dma_fini(struct port *);
 void port_dma_push(const struct bank_map *, struct port *, const struct memory_burst *);
 /* Cycles [from, to) in which nothing is denied. */
 void port_dma_pass(struct port *, uint64_t from, uint64_t to);
-/* Sets `ready` and `part_reach` for `t`; returns the earliest cycle at which they can change. */
-uint64_t port_dma_cut(struct port *, uint64_t t);
-/* What the next ahead->n beats that have not begun ask for, among channels that were ready at the last cut; fewer where a
- * burst ends or a beat is too deep. */
-void port_dma_ahead(const struct bank_map *, struct port *);
-/* The next beat begins: chooses its channel. */
-void port_dma_begin_beat(struct port *);
-/* What the beat that begins asks of `words` (a bit mask), where it is too deep for the beats ahead. */
-void port_dma_begin_deep_beat(const struct bank_map *, struct port *, unsigned words);
-/* `n` beats crossed, the last one in the cycle before `end`; told already. */
-void port_dma_passed_many(struct port *, uint32_t n, uint64_t end);
+/* Sets `part_reach` to what bursts that may cross before `to` touch; false: there are none. */
+bool port_dma_reach(struct port *, uint64_t to);
+/* Works out which channels are ready at `t`. */
+void port_dma_look(struct port *, uint64_t t);
+static inline bool port_dma_ready(struct port *p, uint64_t t)
+{
+	if (t >= p->ready_until)
+		port_dma_look(p, t);
+	return p->ready != 0;
+}
+/* Bit mask: the first one of `channels` (not none) behind the channel whose beat crossed last. */
+static inline unsigned port_dma_turn(const struct port *p, uint64_t channels)
+{
+	uint64_t behind = p->last < 63 ? channels & ~UINT64_C(0) << (p->last + 1) : 0;
+	return (unsigned)__builtin_ctzll(behind ? behind : channels);
+}
+/* What a beat that is no simple one asks of `words` (a bit mask), in port->need. */
+void port_dma_ask(const struct bank_map *, struct port *, struct burst *, unsigned words);
+/* The next beat begins in cycle t, if there is one: chooses its channel and puts what it asks of `words` into port->need,
+ * which is empty. */
+static inline void port_dma_begin(const struct bank_map *map, struct port *p, uint64_t t, unsigned words)
+{
+	p->crosses = port_dma_ready(p, t);
+	if (!p->crosses)
+		return;
+	p->current = port_dma_turn(p, p->ready);
+	struct burst *b = &p->pool[p->head[p->current]];
+	uint32_t word = b->first + b->beats - b->left;
+	if (!b->simple || b->place.word != word) {
+		port_dma_ask(map, p, b, words);
+	} else if (words & 1u << BANK_SRAM) {
+		p->need.ask[BANK_SRAM].layer[0] = UINT64_C(1) << (b->place.base + b->place.bank);
+		place_move(map, &b->place, 1, 1);
+	}
+}
+void port_dma_pop(struct port *, unsigned channel, uint64_t end);
+/* The beat that crosses, if there is one, passes in cycle t. */
+static inline void port_dma_passed(struct port *p, uint64_t t)
+{
+	if (!p->crosses)
+		return;
+	p->crosses = false;
+	port_tell(p, NPU_STATE_BUSY, t, t + 1);
+	p->last = p->current;
+	if (--p->pool[p->head[p->current]].left == 0)
+		port_dma_pop(p, p->current, t + 1);
+}
 /* Earliest end of a burst from `t` on. */
 uint64_t port_dma_next(const struct port *, uint64_t t);
 /* Earliest end of all bursts of a channel from `t` on. */
@@ -123,7 +153,7 @@ static inline void port_pass_freely(struct port *p, uint64_t from, uint64_t to)
 }
 
 /* Cycles [from, to) of `n` ports, in ascending order, that may meet in bank words `words` (a bit mask). No stream's segment
- * ends, no burst ends and no channel becomes ready before `to` even if nothing is denied. turn[w][p]: banks of word w where
+ * ends before `to` even if nothing is denied. turn[w][p]: banks of word w where
  * port p won the last contest. memory_serve.c. */
 void serve_ports(const struct bank_map *, uint64_t turn[BANK_WORDS][PORTS], unsigned words, struct port *const *ports,
 		 unsigned n, uint64_t from, uint64_t to);

@@ -47,22 +47,13 @@ static void stream_ahead(const struct bank_map *map, struct port *p, uint64_t be
 		p->walkers_placed = false; /* some went too far */
 }
 
-/* Works out beats of the port from the first one on that has not begun; at most `cycles` of them will be needed. */
-static void look_ahead(const struct bank_map *map, struct port *p, uint64_t cycles, const struct words *words)
+/* Works out beats of a stream from the first one on that has not begun. */
+static void look_ahead(const struct bank_map *map, struct port *p, const struct words *words)
 {
-	struct ahead *ahead = &p->ahead;
 	uint64_t beat = p->passed + p->under_way;
-	ahead->words = words->mask;
-	if (!p->channels) {
-		if (beat < p->segment.until)
-			stream_ahead(map, p, beat, words);
-		return;
-	}
-	ahead->first = beat;
-	ahead->n = cycles < AHEAD ? (uint32_t)cycles : AHEAD;
-	for (unsigned k = 0; k < words->n; k++)
-		memset(ahead->ask[words->word[k]], 0, ahead->n * sizeof ahead->ask[0][0]);
-	port_dma_ahead(map, p);
+	p->ahead.words = words->mask;
+	if (beat < p->segment.until)
+		stream_ahead(map, p, beat, words);
 }
 
 /* Index of the first beat that has not begun; ahead.n or more: it is not worked out. */
@@ -83,17 +74,16 @@ static void begin_deep_beat(const struct bank_map *map, struct port *p)
 	}
 }
 
-static void begin_beat(const struct bank_map *map, struct port *p, uint64_t cycles, const struct words *words)
+static void begin_beat(const struct bank_map *map, struct port *p, uint64_t t, const struct words *words)
 {
+	if (p->channels) {
+		port_dma_begin(map, p, t, words->mask);
+		return;
+	}
 	if (ahead_index(p) >= p->ahead.n)
-		look_ahead(map, p, cycles, words);
-	if (p->channels)
-		port_dma_begin_beat(p);
+		look_ahead(map, p, words);
 	if (!p->ahead.n) {
-		if (p->channels)
-			port_dma_begin_deep_beat(map, p, words->mask);
-		else
-			begin_deep_beat(map, p);
+		begin_deep_beat(map, p);
 		return;
 	}
 	uint64_t i = ahead_index(p);
@@ -190,7 +180,10 @@ static void serve_cycle(uint64_t turn[BANK_WORDS][PORTS], const struct words *wo
 		struct port *p = ports[i];
 		p->under_way = waits[i] != 0;
 		if (!waits[i]) {
-			port_passed(p, t);
+			if (p->channels)
+				port_dma_passed(p, t);
+			else
+				p->passed++;
 			continue;
 		}
 		bool sram = p->need.ask[BANK_SRAM].layer[0] | p->need.ask[BANK_SRAM + 1].layer[0];
@@ -198,77 +191,55 @@ static void serve_cycle(uint64_t turn[BANK_WORDS][PORTS], const struct words *wo
 	}
 }
 
-/* A port in a run of cycles in which all that matters is layer 0 of one bank word. */
-struct runner {
-	const struct bank_ask *ask;
-	uint64_t first;   /* index of the first beat that had not begun */
-	uint64_t next;    /* that has not begun */
-	uint64_t passing; /* has passed in all cycles since */
-	bool under_way;   /* as of the last contest */
-};
-
-static void tell_passed(struct port *p, uint64_t from, uint64_t to)
+/* Cycles [from, to) in which all that matters is layer 0 of bank word `w`; streams have as many beats ahead. Inlined so that n
+ * is a constant. */
+static inline __attribute__((always_inline)) void run_cycles(const struct bank_map *map, uint64_t turn[PORTS], unsigned w,
+							     struct port *const *ports, unsigned n, uint64_t from,
+							     uint64_t to)
 {
-	if (p->channels && from < to)
-		port_tell(p, NPU_STATE_BUSY, from, to);
-}
-
-/* Cycles [from, to) of the simple case; every port has as many beats ahead. Inlined so that n is a constant. */
-static inline __attribute__((always_inline)) void run_cycles(uint64_t turn[PORTS], unsigned w, struct port *const *ports,
-							     unsigned n, uint64_t from, uint64_t to)
-{
-	struct runner run[PORTS];
+	const struct bank_ask *ask[PORTS]; /* of a stream's next beat */
 	uint64_t left[PORTS];
+	bool under_way[PORTS];
 	for (unsigned i = 0; i < n; i++) {
 		const struct port *p = ports[i];
-		uint64_t index = ahead_left(p) ? ahead_index(p) : AHEAD; /* none is needed behind the one under way */
-		run[i] = (struct runner){ p->ahead.ask[w], index, index, from, p->under_way };
-		left[i] = p->under_way ? p->need.ask[w].layer[0] : run[i].ask[run[i].next++].layer[0];
+		ask[i] = p->ahead.ask[w] + (p->channels || !ahead_left(p) ? 0 : ahead_index(p));
+		under_way[i] = p->under_way;
+		left[i] = p->need.ask[w].layer[0];
 	}
 	for (uint64_t t = from; t < to; t++) {
 		uint64_t seen = 0, contested = 0;
 		for (unsigned i = 0; i < n; i++) {
+			struct port *p = ports[i];
+			if (!under_way[i] && !p->channels) {
+				left[i] = ask[i]++->layer[0];
+			} else if (!under_way[i]) {
+				p->need.ask[w].layer[0] = 0;
+				port_dma_begin(map, p, t, 1u << w);
+				left[i] = p->need.ask[w].layer[0];
+			}
 			contested |= seen & left[i];
 			seen |= left[i];
 		}
-		if (!contested) {
-			for (unsigned i = 0; i < n; i++)
-				left[i] = run[i].ask[run[i].next++].layer[0];
-			continue;
-		}
-		settle(turn, ports, n, contested, left);
+		if (contested)
+			settle(turn, ports, n, contested, left);
 		for (unsigned i = 0; i < n; i++) {
-			struct runner *r = &run[i];
-			r->under_way = left[i] != 0;
-			if (!left[i]) {
-				left[i] = r->ask[r->next++].layer[0];
-				continue;
-			}
-			tell_passed(ports[i], r->passing, t);
-			port_tell(ports[i], lost_state(w), t, t + 1);
-			r->passing = t + 1;
+			struct port *p = ports[i];
+			under_way[i] = contested && left[i];
+			if (under_way[i])
+				port_tell(p, lost_state(w), t, t + 1);
+			else if (p->channels)
+				port_dma_passed(p, t);
+			else
+				p->passed++;
 		}
 	}
 	for (unsigned i = 0; i < n; i++) {
-		struct port *p = ports[i];
-		/* A beat was begun for each that passed, and one more. */
-		uint64_t passed = run[i].next - run[i].first - !p->under_way;
-		bool under_way = run[i].under_way && run[i].passing == to;
-		p->need.ask[w].layer[0] = under_way ? left[i] : 0;
-		tell_passed(p, run[i].passing, to);
-		if (!p->channels) {
-			p->passed += passed;
-		} else {
-			bool same = p->under_way && !passed;
-			port_dma_passed_many(p, (uint32_t)passed, to);
-			if (under_way && !same)
-				port_dma_begin_beat(p);
-		}
-		p->under_way = under_way;
+		ports[i]->under_way = under_way[i];
+		ports[i]->need.ask[w].layer[0] = under_way[i] ? left[i] : 0;
 	}
 }
 
-/* How many cycles can be run at once from now on: every port asks layer 0 of bank word `w` at most, and its beats are
+/* How many cycles can be run at once from now on: every port asks layer 0 of bank word `w` at most, and beats of streams are
  * worked out. */
 static uint64_t simple_cycles(const struct bank_map *map, struct port *const *ports, unsigned n, uint64_t cycles,
 			      const struct words *words)
@@ -280,42 +251,48 @@ static uint64_t simple_cycles(const struct bank_map *map, struct port *const *po
 		struct port *p = ports[i];
 		if (p->meets_itself || (p->under_way && p->need.ask[w].layer[1]))
 			return 0;
+		if (p->channels)
+			continue;
 		if (!ahead_left(p) && cycles > p->under_way)
-			look_ahead(map, p, cycles, words);
+			look_ahead(map, p, words);
 		uint64_t beats = ahead_left(p) + p->under_way;
 		cycles = beats < cycles ? beats : cycles;
 	}
 	return cycles;
 }
 
-/* Cycles from now on in which no two of the ports ask for anything that may be denied, nor one twice. */
-static uint64_t quiet_cycles(const struct bank_map *map, struct port *const *ports, unsigned n, uint64_t cycles,
+/* For how many cycles from t on the port asks for nothing that may be denied; it has no beat under way. */
+static uint64_t quiet_beats(const struct bank_map *map, struct port *p, uint64_t t, const struct words *words)
+{
+	if (p->channels)
+		return port_dma_ready(p, t) ? 0 : p->ready_until - t;
+	if (ahead_index(p) >= p->ahead.n)
+		look_ahead(map, p, words);
+	if (p->quiet_until > p->passed)
+		return p->ahead.n ? p->quiet_until - p->passed : 0;
+	uint32_t busy = p->ahead.n ? p->ahead.busy >> ahead_index(p) : 1;
+	return busy ? (unsigned)__builtin_ctz(busy) : ahead_left(p);
+}
+
+/* Cycles from t on in which no two of the ports ask for anything that may be denied, nor one twice. */
+static uint64_t quiet_cycles(const struct bank_map *map, struct port *const *ports, unsigned n, uint64_t t, uint64_t cycles,
 			     const struct words *words)
 {
-	uint64_t quiet = cycles;
 	bool one_asks = false;
 	for (unsigned i = 0; i < n; i++) {
 		struct port *p = ports[i];
 		if (p->under_way)
 			return 0;
-		if (ahead_index(p) >= p->ahead.n)
-			look_ahead(map, p, cycles, words);
-		uint64_t until = 0;
-		if (p->ahead.n && !p->channels) {
-			uint32_t busy = p->ahead.busy >> ahead_index(p);
-			until = busy ? (unsigned)__builtin_ctz(busy) : ahead_left(p);
-			if (p->quiet_until > p->passed)
-				until = p->quiet_until - p->passed;
-		}
-		if (until == 0) {
+		uint64_t quiet = quiet_beats(map, p, t, words);
+		if (quiet == 0) {
 			if (one_asks || p->meets_itself)
 				return 0;
 			one_asks = true;
-		} else if (until < quiet) {
-			quiet = until;
+		} else if (quiet < cycles) {
+			cycles = quiet;
 		}
 	}
-	return quiet;
+	return cycles;
 }
 
 void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], unsigned words, struct port *const *ports,
@@ -325,32 +302,29 @@ void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], u
 	for (; words; words &= words - 1)
 		w.word[w.n++] = (uint8_t)__builtin_ctz(words);
 	for (unsigned i = 0; i < n; i++)
-		if (ports[i]->channels || !ports[i]->walkers_placed || w.mask != ports[i]->ahead.words) {
+		if (!ports[i]->walkers_placed || w.mask != ports[i]->ahead.words) {
 			ports[i]->ahead.n = 0;
 			ports[i]->ahead.first = 0;
 			ports[i]->walkers_placed = false;
 		}
 	for (uint64_t t = from, cycles; t < to; t += cycles) {
-		cycles = quiet_cycles(map, ports, n, to - t, &w);
+		cycles = quiet_cycles(map, ports, n, t, to - t, &w);
 		if (cycles) {
 			for (unsigned i = 0; i < n; i++)
 				port_pass_freely(ports[i], t, t + cycles);
-			for (unsigned i = 0; i < n; i++)
-				if (ports[i]->channels)
-					ports[i]->ahead.n = 0;
 			continue;
 		}
 		cycles = simple_cycles(map, ports, n, to - t, &w);
 		if (cycles) {
 			if (n == 2)
-				run_cycles(turn[w.word[0]], w.word[0], ports, 2, t, t + cycles);
+				run_cycles(map, turn[w.word[0]], w.word[0], ports, 2, t, t + cycles);
 			else
-				run_cycles(turn[w.word[0]], w.word[0], ports, n, t, t + cycles);
+				run_cycles(map, turn[w.word[0]], w.word[0], ports, n, t, t + cycles);
 			continue;
 		}
 		for (unsigned i = 0; i < n; i++)
 			if (!ports[i]->under_way)
-				begin_beat(map, ports[i], to - t, &w);
+				begin_beat(map, ports[i], t, &w);
 		serve_cycle(turn, &w, ports, n, t);
 		cycles = 1;
 	}
