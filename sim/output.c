@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic output files: a temporary file beside the place, a rename at the end, and a signal handler that takes the
- * temporary files away. */
+/* Atomic output files: a temporary file beside the place, FILE.npusim-XXXXXX, a rename at the end, and a signal handler
+ * that takes the temporary files away. Who writes one holds its lock; one without a lock was left by a run that was killed
+ * in a way that nobody can handle, and goes when the same FILE is written again. */
 #include "sim/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,18 +127,63 @@ static char *follow_links(const char *path)
 	return real ? real : strdup(path);
 }
 
+static const char mark[] = ".npusim-", unique[] = "XXXXXX";
+
 static char *temporary_name(const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	size_t folder = slash ? (size_t)(slash + 1 - target) : 0;
 	const char *base = target + folder;
-	/* A name may have NAME_MAX bytes: leave room for the dots and the X. */
-	int keep = (int)strnlen(base, NAME_MAX - 16);
-	size_t size = folder + (size_t)keep + 16;
+	/* A name may have NAME_MAX bytes. */
+	int keep = (int)strnlen(base, NAME_MAX - (sizeof mark - 1) - (sizeof unique - 1));
+	size_t size = folder + (size_t)keep + sizeof mark + sizeof unique;
 	char *name = malloc(size);
 	if (name)
-		snprintf(name, size, "%.*s.%.*s.XXXXXX", (int)folder, target, keep, base);
+		snprintf(name, size, "%.*s%.*s%s%s", (int)folder, target, keep, base, mark, unique);
 	return name;
+}
+
+/* Whether `name` is one that mkstemp() makes of the temporary name that begins with `base`. */
+static bool is_temporary(const char *name, const char *base)
+{
+	size_t n = strlen(base) - (sizeof unique - 1);
+	return strncmp(name, base, n) == 0 && strlen(name + n) == sizeof unique - 1 &&
+	       strspn(name + n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == sizeof unique - 1;
+}
+
+/* Takes away what earlier runs left of the same file. `temporary` still ends in its X. What fails is left. */
+static void remove_stale(const char *temporary)
+{
+	const char *slash = strrchr(temporary, '/');
+	char *folder = slash ? strndup(temporary, (size_t)(slash + 1 - temporary)) : strdup(".");
+	DIR *dir = folder ? opendir(folder) : NULL;
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (!is_temporary(entry->d_name, slash ? slash + 1 : temporary))
+			continue;
+		int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
+/* A new file with its lock held; -1 with errno. A neighbour may have taken it for stale before the lock was ours. */
+static int create_locked(char *temporary)
+{
+	char *x = temporary + strlen(temporary) - (sizeof unique - 1);
+	for (;;) {
+		struct stat st;
+		memcpy(x, unique, sizeof unique);
+		int fd = mkstemp(temporary);
+		/* A file system without locks has no neighbours that use them. */
+		if (fd < 0 || flock(fd, LOCK_EX) != 0 || fstat(fd, &st) != 0 || st.st_nlink > 0)
+			return fd;
+		close(fd);
+	}
 }
 
 static bool open_temporary(struct output *output, mode_t mode, struct npu_error *err)
@@ -145,8 +193,9 @@ static bool open_temporary(struct output *output, mode_t mode, struct npu_error 
 	output->temporary = output->target ? temporary_name(output->target) : NULL;
 	if (!output->temporary)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	remove_stale(output->temporary);
 	block_deadly(&before);
-	int fd = mkstemp(output->temporary);
+	int fd = create_locked(output->temporary);
 	if (fd >= 0) {
 		output->next = temporaries;
 		temporaries = output;

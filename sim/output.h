@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a person asked for: written beside their place and renamed at the end, so that a reader never sees half of
- * one and a failed or interrupted run leaves what was there. Devices, pipes and "-" are written directly. */
+ * one and a failed or interrupted run leaves what was there. A run that is killed outright (SIGKILL, power) leaves FILE.npusim-XXXXXX,
+ * which the next one that writes FILE takes away. Devices, pipes and "-" are written directly. */
 #ifndef NPU_SIM_OUTPUT_H
 #define NPU_SIM_OUTPUT_H
 

@@ -48,8 +48,8 @@ bool report_print(const struct simulation *, FILE *, const struct report_style *
 /* `npusim.report/1`, one object and a newline; nothing in it depends on the host. */
 bool report_write_json(const struct simulation *, FILE *, struct npu_error *);
 
-/* Whether a timeline can be written under that name, told before a long run: the extension chooses the format. An error
- * lists the extensions that there are. */
+/* Whether a timeline can be written under that name, told before a long run: the extension chooses the format, "-" is
+ * Perfetto's on a stdout that is no terminal. An error lists the extensions that there are. */
 bool timeline_check(const char *path, struct npu_error *);
 /* Replaces `path` atomically (sim/output.h); needs want_record. */
 bool timeline_write(const struct simulation *, const char *path, struct npu_error *);

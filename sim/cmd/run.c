@@ -29,6 +29,21 @@ static bool parse_ideal(const char *list, unsigned *bits, struct npu_error *err)
 	return true;
 }
 
+/* How many outputs want stdout. */
+static unsigned wants_stdout(const struct cli *cli)
+{
+	unsigned n = cli_value(cli, "json") != NULL, at = 0;
+	for (const char *path; (path = cli_next(cli, "report", &at));)
+		n += strcmp(path, "-") == 0;
+	at = 0;
+	for (const char *path; (path = cli_next(cli, "timeline", &at));)
+		n += strcmp(path, "-") == 0;
+	at = 0;
+	for (const char *text; (text = cli_next(cli, "dump", &at));)
+		n += strchr(text, '=') && strcmp(strchr(text, '='), "=-") == 0;
+	return n;
+}
+
 /* Before a long run: everything that can be told to be wrong already. */
 static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_error *err)
 {
@@ -40,6 +55,9 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 	for (const char *path; (path = cli_next(cli, "timeline", &at));)
 		if (!timeline_check(path, err))
 			return false;
+	if (wants_stdout(cli) > 1)
+		return npu_fail(err, NPU_ERR_USAGE,
+				"two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be");
 	return values_check(cli, err);
 }
 
@@ -56,15 +74,6 @@ static bool write_report(const struct simulation *simulation, const char *path, 
 	return output_commit(output, err);
 }
 
-/* Whether stdout belongs to the JSON report. */
-static bool json_on_stdout(const struct cli *cli)
-{
-	unsigned at = 0;
-	bool json = cli_value(cli, "json") != NULL;
-	for (const char *path; !json && (path = cli_next(cli, "report", &at));)
-		json = strcmp(path, "-") == 0;
-	return json;
-}
 
 static struct report_style style_of(const struct cli *cli)
 {
@@ -77,7 +86,7 @@ static struct report_style style_of(const struct cli *cli)
 static int print_tables(const struct cli *cli, struct simulation *simulation, struct values *values)
 {
 	struct report_style style = style_of(cli);
-	bool quiet = cli_value(cli, "quiet") || json_on_stdout(cli);
+	bool quiet = cli_value(cli, "quiet") || wants_stdout(cli);
 	if (!quiet)
 		report_print(simulation, stdout, &style);
 	if (!values)
@@ -91,7 +100,7 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 {
 	unsigned at = 0;
 	struct npu_error err = { 0 };
-	bool tables = !cli_value(cli, "quiet") && !json_on_stdout(cli);
+	bool tables = !cli_value(cli, "quiet") && !wants_stdout(cli);
 	if (cli_value(cli, "json") && !write_report(simulation, "-", &err))
 		status = cli_fail(&err);
 	for (const char *path; (path = cli_next(cli, "report", &at));)
@@ -167,7 +176,7 @@ static int check_program(const struct cli *cli, const struct work *work, int sta
 {
 	struct npu_error err = { 0 };
 	struct check_result result;
-	bool elsewhere = cli_value(cli, "quiet") || json_on_stdout(cli);
+	bool elsewhere = cli_value(cli, "quiet") || wants_stdout(cli);
 	int found;
 	if (check_work(&result, work, cli->words[0], &(struct npu_check_options){ 0 }, &err)) {
 		found = check_status(&result, cli_value(cli, "werror"));
@@ -202,7 +211,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
-	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format; may be repeated" },
+	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format, - is a .pftrace on stdout, instead of the tables; may be repeated" },
 	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between" },
 	{ "memory", 0, "F.so[,ARGUMENTS]", "a memory of your own in the DRAM's place, a TLM-2.0 target in a shared object" },
 	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },

@@ -5,6 +5,7 @@
 #include "sim/timeline/pftrace.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct format {
 	const char *extension;
@@ -28,9 +29,12 @@ static const struct format formats[] = {
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
+/* Stdout has no extension: it gets the first format. */
 static const struct format *format_of(const char *path)
 {
 	uint64_t length = strlen(path);
+	if (strcmp(path, "-") == 0)
+		return &formats[0];
 	for (unsigned i = 0; i < FORMATS; i++) {
 		uint64_t n = strlen(formats[i].extension);
 		if (length > n && strcmp(path + length - n, formats[i].extension) == 0)
@@ -42,13 +46,16 @@ static const struct format *format_of(const char *path)
 bool timeline_check(const char *path, struct npu_error *err)
 {
 	char list[128] = "";
+	if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+		return npu_fail(err, NPU_ERR_USAGE,
+				"--timeline -: a timeline would garble the terminal; --timeline FILE.pftrace writes it");
 	if (format_of(path))
 		return true;
 	for (unsigned i = 0; i < FORMATS; i++) {
 		uint64_t n = strlen(list);
 		snprintf(list + n, sizeof(list) - n, "%s%s", i > 0 ? ", " : "", formats[i].extension);
 	}
-	return npu_fail(err, NPU_ERR_VALUE, "--timeline %s: the name must end in one of %s", path, list);
+	return npu_fail(err, NPU_ERR_VALUE, "--timeline %s: the name must end in one of %s, or be - for stdout", path, list);
 }
 
 bool timeline_write(const struct simulation *s, const char *path, struct npu_error *err)

@@ -120,6 +120,22 @@ is 'hw of a changed machine' "$(jq -c '[.hw.name, .hw.preset, .hw.changed, .hw.m
 is 'hw of a preset' "$(jq -c '[.hw.name, .hw.preset, .hw.changed]' plain.json)" '["edge-1mb","edge-1mb",[]]'
 prints ' edge-1mb, changed' kernel show gemm sram.size=2MiB
 
+# One output may go to stdout, and the tables make room for it
+"$NPUSIM" run "${small[@]}" --timeline t.pftrace -q && "$NPUSIM" run "${small[@]}" --timeline - >piped 2>err
+is 'a timeline on stdout' "$(cmp t.pftrace piped && cat err)" ''
+refuse 2 'two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be' run "${small[@]}" --timeline - --json
+refuse 2 'two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be' \
+    run "${small[@]}" --report - --values --dump C=-
+"$NPUSIM" run "${small[@]}" --values --dump C=- >piped 2>err
+is 'a tensor on stdout' "$(stat -c %s piped)" 2048
+refuse 2 '--timeline t.txt: the name must end in one of .pftrace, .pftrace.gz, or be - for stdout' run "${small[@]}" --timeline t.txt
+if command -v script >/dev/null; then
+    script -qec "'$NPUSIM' run gemm m=32 n=32 k=32 --timeline -" /dev/null </dev/null >terminal
+    is 'a timeline on a terminal' "$?" 2
+    grep -q '^npusim: --timeline -: a timeline would garble the terminal; --timeline FILE.pftrace writes it' terminal ||
+        fail "a timeline on a terminal: $(cat terminal)"
+fi
+
 # Kernels
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz

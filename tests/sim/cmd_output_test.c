@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +191,7 @@ static void interrupt(int sig)
 		_exit(1);
 	}
 	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-	ck_assert_uint_eq(files_here(), 3);
+	ck_assert_uint_ge(files_here(), 3);
 	ck_assert_int_eq(kill(child, sig), 0);
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == sig);
@@ -205,6 +206,39 @@ START_TEST(an_interrupted_run_leaves_nothing_behind)
 	interrupt(SIGTERM);
 	interrupt(SIGHUP);
 	ck_assert_str_eq(get("f"), "old");
+	ck_assert_uint_eq(files_here(), 1);
+}
+END_TEST
+
+START_TEST(a_killed_run_leaves_a_file_with_a_telling_name_and_the_next_takes_it_away)
+{
+	folder_write("f", "old");
+	folder_write("f.npusim-notes", "a person's: five letters");
+	interrupt(SIGKILL);
+	ck_assert_str_eq(get("f"), "old");
+	glob_t found;
+	ck_assert_int_eq(glob("f.npusim-??????", 0, NULL, &found), 0);
+	ck_assert_uint_eq(found.gl_pathc, 1);
+	ck_assert_str_eq(get(found.gl_pathv[0]), "half");
+	globfree(&found);
+	finish(begin("f", "new"));
+	ck_assert_str_eq(get("f"), "new");
+	ck_assert_int_ne(glob("f.npusim-??????", 0, NULL, &found), 0);
+	globfree(&found);
+	ck_assert_int_eq(access("f.npusim-notes", F_OK), 0);
+	/* The file of another target stays until that one is written. */
+	ck_assert_int_eq(glob("g.npusim-??????", 0, NULL, &found), 0);
+	globfree(&found);
+}
+END_TEST
+
+START_TEST(a_run_does_not_take_the_file_of_one_that_still_writes)
+{
+	struct output *first = begin("f", "first"), *second = begin("f", "second");
+	finish(first);
+	ck_assert_str_eq(get("f"), "first");
+	finish(second);
+	ck_assert_str_eq(get("f"), "second");
 	ck_assert_uint_eq(files_here(), 1);
 }
 END_TEST
@@ -251,6 +285,8 @@ static Suite *output_suite(void)
 	tcase_add_test(tests, a_full_disk_is_told_at_the_commit);
 	tcase_add_test(tests, a_write_that_failed_earlier_is_told_too);
 	tcase_add_test(tests, an_interrupted_run_leaves_nothing_behind);
+	tcase_add_test(tests, a_killed_run_leaves_a_file_with_a_telling_name_and_the_next_takes_it_away);
+	tcase_add_test(tests, a_run_does_not_take_the_file_of_one_that_still_writes);
 	tcase_add_test(tests, a_child_that_ends_does_not_take_its_parents_file);
 	tcase_add_test(tests, the_longest_names_work);
 	suite_add_tcase(suite, tests);
