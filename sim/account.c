@@ -100,9 +100,10 @@ static void account_products(struct account *a, const struct hw *hw, const struc
 	a->ridge_macs_per_byte = macs_per_cycle * hw->npu.clock_mhz * 1e6 / (peak_gb_per_s(hw) * 1e9);
 }
 
-/* `part`: the configured DRAM part is what was there, neither an ideal one nor a memory of the user's. */
-static void account_dram(struct account *a, const struct hw *hw, const struct machine_totals *totals, bool part)
+static void account_dram(struct account *a, const struct simulation_request *request, const struct machine_totals *totals)
 {
+	const struct hw *hw = request->hw;
+	bool ideal = request->ideal & MACHINE_IDEAL_DRAM || hw->dram.ideal, part = !ideal && !request->memory;
 	const struct dram_stats *d = &totals->dram;
 	double bytes = (double)(d->read_bytes + d->write_bytes);
 	a->dram_read_bytes = d->read_bytes;
@@ -113,8 +114,9 @@ static void account_dram(struct account *a, const struct hw *hw, const struct ma
 	a->dram_peak_fraction = part ? a->dram_gb_per_s / a->dram_peak_gb_per_s : NAN;
 	double bus_us = (double)d->bus_busy_clk * clk_ps(hw) / 1e6;
 	a->dram_bus_fraction = part ? share(bus_us, a->time_us * hw->dram.channels) : NAN;
-	a->dram_row_hit_fraction = ratio((double)d->row_hits, (double)d->bursts);
-	a->dram_mean_latency_ns = ratio((double)d->read_latency_sum * clk_ps(hw) / 1e3, (double)d->reads);
+	/* An ideal DRAM has no rows, and answers at once; a memory of the user's keeps its rows to itself. */
+	a->dram_row_hit_fraction = part ? ratio((double)d->row_hits, (double)d->bursts) : NAN;
+	a->dram_mean_latency_ns = ideal ? NAN : ratio((double)d->read_latency_sum * clk_ps(hw) / 1e3, (double)d->reads);
 	a->macs_per_dram_byte = ratio((double)a->macs, bytes);
 }
 
@@ -161,7 +163,7 @@ bool account_init(struct account *a, const struct simulation_request *request, c
 	a->cycles = totals->cycles;
 	account_time(a, request->hw, r);
 	account_products(a, request->hw, &products);
-	account_dram(a, request->hw, totals, !(request->ideal & MACHINE_IDEAL_DRAM) && !request->memory);
+	account_dram(a, request, totals);
 	account_energy(a, request->hw, &products, totals);
 	account_bound(a);
 	if (!traffic_init(&a->traffic, program, totals->fetch_bytes) || !account_regions(a, program, r)) {

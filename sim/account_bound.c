@@ -59,7 +59,8 @@ static const char *bound_by_engine(const struct account *a, enum npu_engine e)
 		return "vector";
 	if (latency > rest)
 		return "latency";
-	return port_is_full(a, e) ? "sram" : "dram";
+	/* An ideal DRAM limits nothing: what is left of a DMA is its own. */
+	return port_is_full(a, e) || isnan(a->dram_bus_fraction) ? "dma" : "dram";
 }
 
 static void say(struct account *a, uint64_t *length, const char *format, ...) __attribute__((format(printf, 3, 4)));

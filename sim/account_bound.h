@@ -13,8 +13,8 @@
  *   dispatch, else latency.
  *   Otherwise its cycles in service are divided: conflicts | setup and latency | the rest. Conflicts the largest -> sram;
  *   else for matrix and vector -> matrix, vector; for a DMA setup and latency the largest -> latency; else its on-chip
- *   port busy in BOUND_PORT_PERCENT of its cycles in service while the DRAM buses are not in BOUND_BUS_PERCENT -> sram;
- *   else dram. */
+ *   port busy in BOUND_PORT_PERCENT of its cycles in service while the DRAM buses are not in BOUND_BUS_PERCENT, or with an
+ *   ideal DRAM -> dma (its port, dma.port, is what moves no more); else dram. */
 enum { BOUND_ACTIVE_PERCENT = 60, BOUND_PORT_PERCENT = 90, BOUND_BUS_PERCENT = 70 };
 void account_bound(struct account *);
 

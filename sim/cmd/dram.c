@@ -37,6 +37,8 @@ static void print_lines(const struct config *config, const struct dram_trace_fig
 	report_line("clocks", npu_count_text(f->clocks).text, remark);
 	snprintf(text, sizeof text, "%.2f GB/s", per_clock / period_ns(&config->hw.dram));
 	snprintf(remark, sizeof remark, "%.1f %% of peak; %.3f B a clock", share * 100, per_clock);
+	if (config->hw.dram.ideal)
+		snprintf(remark, sizeof remark, "ideal; %.3f B a clock", per_clock);
 	report_line("bandwidth", text, remark);
 	snprintf(text, sizeof text, "%.1f", f->mean_latency);
 	snprintf(remark, sizeof remark, "clocks a read, mean; median %.1f, at most %llu", f->median_latency,
@@ -44,7 +46,7 @@ static void print_lines(const struct config *config, const struct dram_trace_fig
 	report_line("latency", f->reads ? text : "-", f->reads ? remark : "no reads");
 	snprintf(remark, sizeof remark, "of %llu bursts; %llu refreshes", (unsigned long long)s->bursts,
 		 (unsigned long long)s->refreshes);
-	report_line("row hits", npu_count_text(s->row_hits).text, remark);
+	report_line("row hits", config->hw.dram.ideal ? "." : npu_count_text(s->row_hits).text, remark);
 }
 
 static json_t *latency_json(const struct dram_trace_figures *f)
@@ -71,10 +73,10 @@ static int report(const struct cli *cli, const struct config *config, const stru
 		json_object_set_new(json, "clocks", json_integer((json_int_t)f->clocks));
 		json_object_set_new(json, "bytes", json_integer((json_int_t)(s->read_bytes + s->write_bytes)));
 		json_object_set_new(json, "bytes_per_clock", json_real(per_clock));
-		json_object_set_new(json, "peak_fraction", json_real(share));
+		json_object_set_new(json, "peak_fraction", config->hw.dram.ideal ? json_null() : json_real(share));
 		json_object_set_new(json, "latency", latency_json(f));
 		json_object_set_new(json, "bursts", json_integer((json_int_t)s->bursts));
-		json_object_set_new(json, "row_hits", json_integer((json_int_t)s->row_hits));
+		json_object_set_new(json, "row_hits", config->hw.dram.ideal ? json_null() : json_integer((json_int_t)s->row_hits));
 		json_object_set_new(json, "refreshes", json_integer((json_int_t)s->refreshes));
 	}
 	return report_finish(cli, json);

@@ -186,7 +186,7 @@ START_TEST(bound_follows_its_rule)
 	ck_assert_str_eq(BOUND_OF({ matrix, NPU_STATE_BUSY, 800 }, { load, NPU_STATE_DRAM_BANDWIDTH, 500 },
 				  { load, NPU_STATE_BUSY, 400 }),
 			 "dram");
-	ck_assert_str_eq(BOUND_OF({ load, NPU_STATE_BUSY, 900 }, { load, NPU_STATE_DRAM_BANDWIDTH, 50 }), "sram");
+	ck_assert_str_eq(BOUND_OF({ load, NPU_STATE_BUSY, 900 }, { load, NPU_STATE_DRAM_BANDWIDTH, 50 }), "dma");
 	ck_assert_str_eq(a.bound_evidence, "load active 95.0 %, its port busy 90.0 %");
 	ck_assert_str_eq(BOUND_OF({ load, NPU_STATE_DRAM_LATENCY, 500 }, { load, NPU_STATE_BUSY, 300 }), "latency");
 	ck_assert_str_eq(BOUND_OF({ matrix, NPU_STATE_SRAM_CONFLICT, 500 }, { matrix, NPU_STATE_BUSY, 400 }), "sram");

@@ -136,6 +136,23 @@ if command -v script >/dev/null; then
         fail "a timeline on a terminal: $(cat terminal)"
 fi
 
+# With everything ideal nothing is told of what is not there, and the limit is nothing that was made perfect
+all=dram,sram,vector,matrix,dispatch
+"$NPUSIM" run kv_fetch_paged seq=256 --ideal $all -q --report ideal.json || fail 'an ideal run'
+is 'an ideal DRAM' "$(jq -c '[.bound, .dram.row_hit_fraction, .dram.mean_latency_ns, .dram.bus_fraction, .dram.peak_fraction]' ideal.json)" \
+    '["dma",null,null,null,null]'
+prints '^DRAM .* GB/s   ideal; read 1.0 MiB, written 0 B$' run kv_fetch_paged seq=256 --ideal $all
+for kernel in $("$NPUSIM" kernel list | awk 'NR > 1 { print $1 }'); do
+    "$NPUSIM" run "$kernel" --ideal $all -q --report ideal.json || fail "$kernel: an ideal run"
+    case $(jq -r .bound ideal.json) in
+    matrix | vector | dma | latency | dispatch) ;;
+    *) fail "$kernel, all ideal, is bound by $(jq -r .bound ideal.json)" ;;
+    esac
+done
+printf '0x0 R\n0x40 R\n' >ideal.trace
+"$NPUSIM" dram ideal.trace --part DDR4-2400 dram.ideal=yes --report - >ideal.json
+is 'an ideal part' "$(jq -c '[.row_hits, .peak_fraction]' ideal.json)" '[null,null]'
+
 # Kernels
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
