@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Larger programs than this are not meant; it keeps an endless pipe from filling memory. */
-enum { PROGRAM_FILE_MAX = 1 << 30 };
-
 const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -23,30 +20,6 @@ static bool has_suffix(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), m = strlen(suffix);
 	return n >= m && strcmp(name + n - m, suffix) == 0;
-}
-
-/* Text never holds a NUL; the header of the binary form does. */
-static bool is_binary(const char *text, uint64_t nbytes)
-{
-	return memchr(text, '\0', nbytes < 64 ? nbytes : 64) != NULL || (nbytes >= 4 && memcmp(text, "NPUB", 4) == 0);
-}
-
-struct npu_program *program_load(const char *path, struct npu_error *err)
-{
-	uint64_t nbytes;
-	char *text = read_whole_file(path, PROGRAM_FILE_MAX, &nbytes, err);
-	if (!text)
-		return NULL;
-	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
-	struct npu_program *program = NULL;
-	if (nbytes == 0)
-		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
-	else if (is_binary(text, nbytes) || has_suffix(path, ".npub"))
-		program = npu_program_decode((const uint8_t *)text, nbytes, name, err);
-	else
-		program = npu_asm_text(text, nbytes, name, err);
-	free(text);
-	return program;
 }
 
 const struct npu_kernel *kernel_find(const char *name, struct npu_error *err)
@@ -86,7 +59,10 @@ bool work_config(struct work *work, const struct cli *cli, struct npu_error *err
 
 void work_fini(struct work *work)
 {
-	npu_program_free(work->program);
+	if (work->macro)
+		npu_macro_free(work->macro);
+	else
+		npu_program_free(work->program);
 	config_fini(&work->config);
 }
 
@@ -96,12 +72,12 @@ static bool is_file(const char *name)
 	       (!npu_kernel_find(name) && access(name, F_OK) == 0);
 }
 
-static bool load_file(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
+bool work_file(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
 {
-	if (cli->nparameters)
-		return npu_fail(err, NPU_ERR_USAGE, "%s: parameters belong to kernels, and %s is a file", cli->parameters[0],
-				file_name(name));
-	work->program = program_load(name, err);
+	struct npu_capacity capacity = hw_capacity(&work->config.hw);
+	struct macro_load load = { &capacity, cli->parameters, cli->nparameters, cli };
+	work->macro = macro_load(name, &load, err);
+	work->program = work->macro ? work->macro->program : NULL;
 	return work->program != NULL;
 }
 
@@ -136,7 +112,7 @@ bool work_program(struct work *work, const struct cli *cli, const char *name, st
 	const struct hw *hw = &work->config.hw;
 	struct npu_capacity capacity = hw_capacity(hw);
 	npu_plain(file_name(name), strlen(file_name(name)), work->subject, sizeof work->subject);
-	if (!(is_file(name) ? load_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
+	if (!(is_file(name) ? work_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
 		return false;
 	if (!npu_program_show_names(work->program))
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");

@@ -6,11 +6,13 @@
 #include "kernels/kernel.h"
 #include "sim/cli.h"
 #include "sim/config.h"
+#include "sim/macro_load.h"
 
 struct work {
 	struct config config;
 	struct npu_program *program;     /* NULL until work_program() */
 	const struct npu_kernel *kernel; /* NULL: the program came from a file */
+	struct npu_macro *macro;         /* the file; owns the program. NULL: it came from a kernel */
 	struct npu_args args;            /* of the kernel, resolved */
 	char subject[128];               /* kernel, or file name without its folder */
 };
@@ -20,10 +22,10 @@ bool work_config(struct work *, const struct cli *, struct npu_error *err);
 /* The program that `name` names, a kernel with the command line's parameters or a file, for the machine; it fits and
  * the machine can do all it asks for. Its names, and `subject`, are fit to be shown. After work_config(). */
 bool work_program(struct work *, const struct cli *, const char *name, struct npu_error *err);
+/* A file, whatever is called by its name; nothing is asked of the machine but where buffers may lie. */
+bool work_file(struct work *, const struct cli *, const char *path, struct npu_error *err);
 void work_fini(struct work *);
 
-/* Reads a program, binary or text by its first bytes; "-" is stdin. */
-struct npu_program *program_load(const char *path, struct npu_error *err);
 /* Finds a kernel; an error names the nearest. */
 const struct npu_kernel *kernel_find(const char *name, struct npu_error *err);
 /* The part of a path behind its last slash; "stdin" for "-". */

@@ -79,7 +79,9 @@ static void print_params(const struct simulation_request *r, FILE *out)
 		else
 			fprintf(out, "%s%s=%s", i > 0 ? " " : "", name, value);
 	}
-	if (!r->kernel)
+	for (unsigned i = 0; r->macro && i < r->macro->nparams; i++)
+		fprintf(out, "%s%s=%s", i > 0 ? " " : "", r->macro->params[i].name, r->macro->params[i].value);
+	if (!r->kernel && !(r->macro && r->macro->nparams))
 		fprintf(out, "program %s", r->program->name);
 }
 

@@ -100,6 +100,8 @@ json_t *report_json_command(const struct simulation *s)
 	fprintf(out, "%s %s", r->command, r->subject);
 	for (unsigned i = 0; r->kernel && r->args && i < r->kernel->nparams; i++)
 		fprintf(out, " %s=%s", r->kernel->params[i].name, simulate_arg_text(r->kernel, r->args, i, word));
+	for (unsigned i = 0; r->macro && i < r->macro->nparams; i++)
+		fprintf(out, " %s=%s", r->macro->params[i].name, r->macro->params[i].value);
 	json_t *command = json_object();
 	json_object_set_new(command, "subcommand", json_string(r->command));
 	json_object_set_new(command, "subject", report_json_text(r->subject));
@@ -114,6 +116,7 @@ json_t *report_json_params(const struct simulation *s)
 {
 	const struct npu_kernel *kernel = s->request.kernel;
 	const struct npu_args *args = s->request.args;
+	const struct npu_macro *macro = s->request.macro;
 	char word[32];
 	json_t *params = json_object();
 	for (unsigned i = 0; kernel && args && i < kernel->nparams; i++) {
@@ -121,6 +124,12 @@ json_t *report_json_params(const struct simulation *s)
 					? json_integer(args->value[i])
 					: json_string(simulate_arg_text(kernel, args, i, word));
 		json_object_set_new(params, kernel->params[i].name, value);
+	}
+	for (unsigned i = 0; macro && i < macro->nparams; i++) {
+		const char *text = macro->params[i].value;
+		char *end;
+		long long number = strtoll(text, &end, 10);
+		json_object_set_new(params, macro->params[i].name, *end ? json_name(text) : json_integer(number));
 	}
 	return params;
 }

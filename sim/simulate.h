@@ -4,6 +4,7 @@
 #ifndef NPU_SIM_SIMULATE_H
 #define NPU_SIM_SIMULATE_H
 
+#include "isa/macro.h"
 #include "isa/program.h"
 #include "kernels/kernel.h"
 #include "models/hw.h"
@@ -22,6 +23,7 @@ struct simulation_request {
 	const char *subject;               /* kernel, or file name without its folder; "stdin" */
 	const struct npu_kernel *kernel;   /* NULL for files */
 	const struct npu_args *args;       /* resolved; NULL for files */
+	const struct npu_macro *macro;     /* parameters of a source; NULL: there are none */
 	unsigned ideal;                    /* enum machine_ideal */
 	const struct memory_plugin *memory; /* in the DRAM's place (sim/memory_plugin.h); NULL: none */
 	bool want_record;                  /* keep the event record: timelines need it */

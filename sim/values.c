@@ -81,13 +81,23 @@ static double exp_error(enum npu_exp exp)
 /* Scores of a head in double, which the reference of attention holds. */
 static uint64_t reference_scratch(const struct values_request *r)
 {
+	uint64_t most = 0;
+	for (uint32_t i = 0; r->macro && r->macro->tensors && i < r->program->ntensors; i++) {
+		uint64_t bytes = values_reference_memory(r->macro->tensors[i].reference);
+		most = bytes > most ? bytes : most;
+	}
+	if (!r->kernel)
+		return most;
 	uint64_t seq = (uint64_t)npu_arg(r->kernel, r->args, "seq", 0);
 	return seq * (uint64_t)npu_arg(r->kernel, r->args, "seq_q", 0) * sizeof(double);
 }
 
 static bool has_reference(const struct values_request *r)
 {
-	return r->kernel && r->kernel->reference;
+	bool any = r->kernel && r->kernel->reference;
+	for (uint32_t i = 0; !any && i < r->program->ntensors; i++)
+		any = values_has_reference(r, i);
+	return any;
 }
 
 /* DRAM; doubles of what the reference reads and writes; results and bounds of
@@ -213,7 +223,7 @@ static bool refer(struct values *v, struct npu_error *err)
 {
 	const struct values_request *r = &v->request;
 	struct npu_reference_io io = { r->program->ntensors, v->tensors };
-	return r->kernel->reference(r->args, &io) ||
+	return !r->kernel || r->kernel->reference(r->args, &io) ||
 	       npu_fail(err, NPU_ERR_MEMORY, "out of memory for the reference of %s", r->kernel->name);
 }
 
@@ -246,12 +256,22 @@ static bool compare_output(struct values *v, struct values_output *o, const doub
 	double *bound = malloc((o->elements ? o->elements : 1) * sizeof *bound);
 	if (!bound)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the bounds of tensor %s", o->tensor->name);
-	if (npu_reference_bound(r->kernel, r->args, &io, exp_error(r->exp), o->tensor->name, bound))
-		values_compare(o, got, v->tensors[o->tensor - r->program->tensors].at, bound);
+	uint32_t t = (uint32_t)(o->tensor - r->program->tensors);
+	bool ok = true;
+	if (values_has_reference(r, t)) {
+		double *expected = malloc((o->elements ? o->elements : 1) * sizeof *expected);
+		ok = expected ? values_reference(v, t, exp_error(r->exp), expected, bound, err)
+			      : npu_fail(err, NPU_ERR_MEMORY, "out of memory for the reference of %s", o->tensor->name);
+		if (ok)
+			values_compare(o, got, expected, bound);
+		free(expected);
+	} else if (r->kernel && npu_reference_bound(r->kernel, r->args, &io, exp_error(r->exp), o->tensor->name, bound)) {
+		values_compare(o, got, v->tensors[t].at, bound);
+	}
 	if (o->wrong)
 		o->writer = writer_of(r->program, npu_exec_tensor_addr(o->tensor, o->first_wrong));
 	free(bound);
-	return true;
+	return ok;
 }
 
 bool values_run(struct values *v, struct npu_error *err)

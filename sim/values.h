@@ -5,6 +5,7 @@
 #define NPU_SIM_VALUES_H
 
 #include "isa/exec.h"
+#include "isa/macro.h"
 #include "kernels/kernel.h"
 #include "sim/simulate.h"
 
@@ -20,11 +21,12 @@ struct values_file {
 	const char *path;
 };
 
-/* Everything but the files stays the caller's and must outlive the values. */
+/* Everything but `files` stays the caller's and must outlive the values. */
 struct values_request {
 	const struct npu_program *program;
 	const struct npu_kernel *kernel; /* NULL: nothing to compare with */
 	const struct npu_args *args;     /* resolved; NULL without a kernel */
+	const struct npu_macro *macro;   /* the source, with references and seeds of its own; NULL: there is none */
 	uint64_t seed;
 	enum npu_exp exp;
 	const struct values_file *files;

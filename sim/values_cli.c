@@ -109,6 +109,7 @@ bool values_open(const struct cli *cli, const struct work *work, struct values *
 	struct values_request request = { .program = work->program,
 					  .kernel = work->kernel,
 					  .args = work->kernel ? &work->args : NULL,
+					  .macro = work->macro,
 					  .seed = INITIAL_SEED };
 	*out = NULL;
 	if (!cli_value(cli, "values"))

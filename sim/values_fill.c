@@ -73,13 +73,21 @@ void values_seeded(const struct npu_tensor *t, uint64_t seed, double *out, uint6
 		out[i] = value_of(t->dtype, &state);
 }
 
+/* A tensor's own seed decides what the command line does not. */
+static uint64_t seed_of(const struct values_request *r, const struct npu_tensor *t)
+{
+	const struct npu_macro_tensor *own =
+	    r->macro && r->macro->tensors ? &r->macro->tensors[t - r->program->tensors] : NULL;
+	return own && own->seeded ? own->seed + r->seed - 1 : r->seed;
+}
+
 static bool fill_seeded(struct values *v, const struct npu_tensor *t, struct npu_error *err)
 {
 	uint64_t n = values_elements(t);
 	double *values = malloc((n ? n : 1) * sizeof *values);
 	if (!values)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for tensor %s", t->name);
-	values_seeded(t, v->request.seed, values, n);
+	values_seeded(t, seed_of(&v->request, t), values, n);
 	bool ok = npu_exec_tensor_write(v->exec, t, values, err);
 	free(values);
 	return ok;
@@ -128,6 +136,11 @@ bool values_fill(struct values *v, struct npu_error *err)
 	for (uint32_t i = 0; i < p->ntensors; i++)
 		if (values_is_input(&p->tensors[i]) && !fill_seeded(v, &p->tensors[i], err))
 			return false;
+	for (uint32_t i = 0; v->request.macro && v->request.macro->tensors && i < p->ntensors; i++) {
+		struct values_file own = { p->tensors[i].name, v->request.macro->tensors[i].file };
+		if (own.path && values_is_input(&p->tensors[i]) && !fill_from(v, &own, err))
+			return false;
+	}
 	for (unsigned i = 0; i < v->request.nfiles; i++)
 		if (!fill_from(v, &v->request.files[i], err))
 			return false;

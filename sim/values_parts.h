@@ -22,4 +22,12 @@ void values_describe(const struct values *, struct values_output *, const double
 /* Its errors. bound[i]: how far expected[i] may be off before the last rounding. */
 void values_compare(struct values_output *, const double *got, const double *expected, const double *bound);
 
+/* Whether the source says what tensor `t` should be. */
+bool values_has_reference(const struct values_request *, uint32_t t);
+/* What evaluating it takes, at most. */
+uint64_t values_reference_memory(const struct npu_reference_node *);
+/* That, and how far each element may be off before the last rounding. False with an error: memory, or a file. */
+bool values_reference(const struct values *, uint32_t t, double exp_error, double *value, double *error,
+		      struct npu_error *);
+
 #endif

@@ -77,7 +77,7 @@ static void print_head(const struct values *v, FILE *out)
 	else if (kernel)
 		fprintf(out, "not compared: %s has no reference\n", kernel->name);
 	else
-		fprintf(out, "not compared: a file has no reference\n");
+		fprintf(out, "not compared: this file has no reference\n");
 }
 
 static void print_unjudged(const struct values *v, FILE *out)

@@ -5,30 +5,36 @@
 
 static int run(struct cli *cli)
 {
+	struct work work;
 	struct npu_error err = { 0 };
 	const char *path = cli_value(cli, "output") ? cli_value(cli, "output") : "-";
-	struct npu_program *program = program_load(cli->words[0], &err);
 	int status = 0;
-	if (!program || !program_output(program, path, program_form(path, PROGRAM_BINARY), &err))
+	if (!work_config(&work, cli, &err) || !work_file(&work, cli, cli->words[0], &err) ||
+	    !program_output(work.program, path, program_form(path, PROGRAM_BINARY), &err))
 		status = cli_fail(&err);
-	npu_program_free(program);
+	work_fini(&work);
 	return status;
 }
 
 static const struct cli_option options[] = {
 	{ "output", 'o', "FILE", "where to: FILE.npu is text, anything else binary; - is stdout, the default" },
+	MACRO_INCLUDE_OPTION,
 	{ 0 },
 };
 
 const struct cli_command cmd_asm = {
 	.name = "asm",
-	.synopsis = "FILE.npu|-",
+	.synopsis = "FILE.npu|- [key=value...]",
 	.summary = "assemble a program into its binary form",
-	.text = "Errors carry file, line, column and a caret.\n"
+	.text = "Buffers are placed in the memories of --hw; npu(5) is the language. Errors carry file, line, column, a caret, "
+		"and what was being expanded. FILE.npu as the output is flat text: every loop unrolled, every address written "
+		"out.\n"
 		"\n"
-		"  npusim asm qk.npu -o qk.npub\n",
+		"  npusim asm qk.npu seq=512 -o qk.npub\n",
 	.options = options,
 	.min_words = 1,
 	.max_words = 1,
+	.takes_hardware = true,
+	.takes_parameters = true,
 	.run = run,
 };

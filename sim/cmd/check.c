@@ -139,6 +139,7 @@ static const struct cli_option options[] = {
 	  "also look for what could be left out: waits that order nothing, writes that nobody reads" },
 	{ "werror", 0, NULL, "exit with status 1 when there are warnings, too" },
 	{ "time", 0, NULL, "print on stderr how long it took" },
+	MACRO_INCLUDE_OPTION,
 	{ 0 },
 };
 

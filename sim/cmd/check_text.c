@@ -86,6 +86,7 @@ static void print_caret(const struct check_result *r, const struct npu_finding *
 {
 	const struct npu_program *p = program_of(r);
 	unsigned column, width;
+	char loops[256];
 	source_caret(p, site, f->sem, line, length, &column, &width);
 	fprintf(out, "%8s| ", "");
 	print_padding(line, length, column, out);
@@ -93,6 +94,8 @@ static void print_caret(const struct check_result *r, const struct npu_finding *
 	for (unsigned i = 1; i < width; i++)
 		fputc('~', out);
 	fprintf(out, " #%" PRIu32 " %s", site->insn, npu_op_mnemonic(p->insns[site->insn].op));
+	if (r->work->macro && npu_macro_loop_values(r->work->macro, site->insn, loops, sizeof loops)[0])
+		fprintf(out, ", %s", loops);
 	print_regions(p, site->insn, out);
 	fprintf(out, ": %s\n", site->role);
 }

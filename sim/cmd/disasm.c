@@ -7,11 +7,11 @@ static int run(struct cli *cli)
 {
 	struct npu_error err = { 0 };
 	const char *path = cli_value(cli, "output") ? cli_value(cli, "output") : "-";
-	struct npu_program *program = program_load(cli->words[0], &err);
+	struct npu_macro *file = macro_load(cli->words[0], &(struct macro_load){ 0 }, &err);
 	int status = 0;
-	if (!program || !program_output(program, path, PROGRAM_TEXT, &err))
+	if (!file || !program_output(file->program, path, PROGRAM_TEXT, &err))
 		status = cli_fail(&err);
-	npu_program_free(program);
+	npu_macro_free(file);
 	return status;
 }
 

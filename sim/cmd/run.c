@@ -131,6 +131,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.subject = work->subject,
 		.kernel = work->kernel,
 		.args = work->kernel ? &work->args : NULL,
+		.macro = work->macro,
 		.ideal = ideal,
 		.memory = memory,
 		.want_record = cli_value(cli, "timeline") != NULL,
@@ -225,6 +226,7 @@ static const struct cli_option options[] = {
 	{ "json", 0, NULL, "the same as --report -" },
 	{ "quiet", 'q', NULL, "no tables" },
 	{ "time", 0, NULL, "print on stderr how long the simulation took" },
+	MACRO_INCLUDE_OPTION,
 	{ 0 },
 };
 
@@ -239,10 +241,10 @@ const struct cli_command cmd_run = {
 		"  npusim run qk.npu --hw edge-2mb sram.size=1MiB --report qk.json\n"
 		"\n"
 		"With --values the program is also executed. Inputs come from --tensor files (raw bytes, little-endian, as they "
-		"lie in DRAM) or from --seed; every output of a kernel is compared with its plain reference in double. An "
-		"element past the bound that follows from its type and length is an error that names the instruction that wrote "
-		"it, and the exit status is 1. A program from a file has no reference: it is executed, and checksums are "
-		"printed.\n"
+		"lie in DRAM) or from --seed; every output of a kernel, and every output of a text file that says what it should "
+		"be, is compared with its plain reference in double. An element past the bound that follows from its type and "
+		"length is an error that names the instruction that wrote it, and the exit status is 1. Without a reference the "
+		"program is executed, and checksums are printed.\n"
 		"\n"
 		"  npusim run flash_attention seq=256 mask=causal --values --exp lut --dump O=o.bin\n",
 	.options = options,

@@ -96,7 +96,7 @@ has '"tensors": \[\]' r.json
 # A program from a file is executed; there is nothing to compare with.
 "$NPUSIM" emit "${small[@]}" -o small.npub || fail emit
 says 0 '' small.npub --values --dump C=file.bin
-has '^values .*not compared: a file has no reference$' out
+has '^values .*not compared: this file has no reference$' out
 has '^C +fp16 +1,024 .* [0-9a-f]{16}$' out
 same c1.bin file.bin
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places buffers in local memory: first fit in the groups of SRAM and the banks of the accumulators. Knows names and
+ * lives only to draw a map when something does not fit. */
+#ifndef NPU_ISA_PLACE_H
+#define NPU_ISA_PLACE_H
+
+#include "isa/error.h"
+#include "isa/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct npu_placer;
+
+/* NULL when out of memory. */
+struct npu_placer *npu_placer_new(const struct npu_capacity *);
+void npu_placer_free(struct npu_placer *);
+
+/* Buffers of one name: name[0] to name[count - 1], or one called name. */
+struct npu_place_request {
+	const char *name; /* kept by reference */
+	bool accum;       /* in the accumulators instead of SRAM */
+	bool array;       /* has an index even when count is 1 */
+	uint64_t bytes;   /* of each */
+	uint32_t count;
+	int64_t group;     /* SRAM group or accumulator bank to prefer, modulo their number, the next one for the next of
+			    * an array; -1: the emptiest */
+	uint64_t align;    /* at least that of the memory; 0: just that */
+	int64_t at;        /* offset of the first, the others behind it; -1: anywhere */
+	uint32_t *locals;  /* [count] local addresses, written */
+	uint32_t *handles; /* [count] for npu_placer_release, written */
+};
+
+/* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without regard
+ * to groups. Fixed ones first. `now` is the instruction at which their lives begin. False: an error of code FIT with a
+ * map of the memory that is too small; then nothing is placed. */
+bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, unsigned n, uint32_t now,
+		      struct npu_error *);
+/* Which memory was too small when that failed. */
+bool npu_placer_lacks_accum(const struct npu_placer *);
+void npu_placer_release(struct npu_placer *, uint32_t handle);
+/* Bytes that a buffer of `bytes` takes in a memory. */
+uint64_t npu_placer_bytes(const struct npu_placer *, bool accum, uint64_t bytes);
+
+#endif

@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations: parameters, variables, tensors, buffers, semaphores, tables, pages. */
+#include "isa/text/macro/state.h"
+
+#include "isa/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAM_ALIGN = 4096, MOST_PAGES = 1 << 20, MOST_TABLE_ENTRIES = 1 << 24 };
+
+static uint64_t align_up(uint64_t x, uint64_t to)
+{
+	return (x + to - 1) / to * to;
+}
+
+static const char *kept_text(struct npu_mac *s, struct npu_arena *arena, const char *text)
+{
+	const char *copy = npu_arena_text(arena, text, strlen(text));
+	if (!copy)
+		npu_mac_no_memory(s);
+	return copy;
+}
+
+/* ---- parameters and variables ---- */
+
+static bool refuse_second(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "a second %s; the first is at %s", d->symbol->name,
+				 npu_mac_where(s, d->symbol->binding->span).text);
+}
+
+/* "512", "32k", "2MiB": a size as kernels take it. */
+static bool parse_size(const char *text, int64_t *out)
+{
+	static const struct {
+		const char *name;
+		int shift;
+	} units[] = { { "", 0 }, { "k", 10 }, { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 } };
+	char *end;
+	errno = 0;
+	long long value = strtoll(text, &end, 0);
+	if (end == text || errno || *text == ' ')
+		return false;
+	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (strcmp(end, units[i].name) == 0)
+			return !__builtin_mul_overflow(value, (int64_t)1 << units[i].shift, out);
+	return false;
+}
+
+/* What the command line says about a parameter; NULL: nothing. The last one counts. */
+static const char *given_param(struct npu_mac *s, const char *name)
+{
+	const char *value = NULL;
+	size_t length = strlen(name);
+	for (unsigned i = 0; i < s->options->nparams; i++) {
+		const char *text = s->options->params[i];
+		if (strncmp(text, name, length) != 0 || text[length] != '=')
+			continue;
+		s->param_used[i] = true;
+		value = text + length + 1;
+	}
+	return value;
+}
+
+static bool choose(struct npu_mac *s, const struct npu_mac_decl *d, const char *given, struct npu_mac_value *out)
+{
+	const char *word = given ? given : d->choices[0];
+	char list[160];
+	size_t used = 0;
+	unsigned n = 0;
+	bool found = false;
+	list[0] = '\0';
+	for (; d->choices[n]; n++) {
+		found |= strcmp(d->choices[n], word) == 0;
+		if (used < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", d->choices[n]);
+	}
+	/* one word alone is a default, not a list */
+	if (!found && n > 1)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s=%.64s: one of %s would be right", d->symbol->name,
+					 word, list);
+	const struct npu_mac_symbol *symbol = npu_mac_symbol(s, word, strlen(word));
+	if (!symbol)
+		return false;
+	*out = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .word = symbol->name };
+	return true;
+}
+
+static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_value *value)
+{
+	char text[32];
+	if ((s->nparams & (s->nparams - 1)) == 0) {
+		unsigned room = s->nparams ? 2 * s->nparams : 1;
+		struct npu_macro_param *grown = realloc(s->params, room * sizeof *grown);
+		if (!grown)
+			return npu_mac_no_memory(s);
+		s->params = grown;
+	}
+	snprintf(text, sizeof text, "%" PRId64, value->kind == NPU_MAC_INT ? value->number : 0);
+	struct npu_macro_param *p = &s->params[s->nparams];
+	p->name = kept_text(s, s->result, d->symbol->name);
+	p->value = kept_text(s, s->result, value->kind == NPU_MAC_WORD ? value->word : text);
+	s->nparams++;
+	return p->name && p->value;
+}
+
+static bool declare_param(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	struct npu_mac_value value = { .kind = NPU_MAC_INT };
+	const char *given = given_param(s, d->symbol->name);
+	if (d->symbol->binding)
+		return refuse_second(s, d);
+	if (s->depth)
+		return npu_mac_refuse(s, d->span, ".param stands outside of .for, .if and .macro");
+	if (d->choices) {
+		if (!choose(s, d, given, &value))
+			return false;
+	} else if (given) {
+		if (!parse_size(given, &value.number))
+			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s=%.64s: a whole number would be right",
+						 d->symbol->name, given);
+	} else if (!npu_mac_int(s, d->value, &value.number)) {
+		return false;
+	}
+	if (!record_param(s, d, &value))
+		return false;
+	struct npu_mac_binding *b = npu_mac_bind(s, d->symbol, value, d->span);
+	if (b)
+		b->fixed = true;
+	return b != NULL;
+}
+
+/* Changes a variable of this macro (or of the file), else makes a new one. */
+static bool declare_let(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	struct npu_mac_value value;
+	struct npu_mac_binding *b = d->symbol->binding;
+	uint32_t frame = s->depth ? s->macro_frame + 1 : 0;
+	if (!npu_mac_value(s, d->value, &value))
+		return false;
+	if (b && (b->frame == frame || b->frame == 0)) {
+		if (b->fixed || b->value.kind == NPU_MAC_OBJECT)
+			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s is %s, at %s: .let does not change it",
+						 d->symbol->name,
+						 b->value.kind == NPU_MAC_OBJECT ? "declared" : "a parameter or counts a loop",
+						 npu_mac_where(s, b->span).text);
+		npu_mac_drop_value(s, &b->value);
+		b->value = value;
+		return true;
+	}
+	return npu_mac_bind(s, d->symbol, value, d->span) != NULL;
+}
+
+/* ---- objects ---- */
+
+static struct npu_mac_object *new_object(struct npu_mac *s, const struct npu_mac_decl *d, enum npu_mac_object_kind kind)
+{
+	const struct npu_mac_binding *b = d->symbol->binding;
+	if (b && b->frame == (s->depth ? s->macro_frame + 1 : 0) &&
+	    !(b->value.kind == NPU_MAC_OBJECT && b->value.object->freed)) {
+		refuse_second(s, d);
+		return NULL;
+	}
+	if (d->symbol->length > NPU_MAX_NAME - 24) {
+		npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "a name of more than %d bytes", NPU_MAX_NAME - 24);
+		return NULL;
+	}
+	if (s->nobjects == NPU_MAC_MAX_OBJECTS) {
+		npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "more than %d tensors, buffers, semaphores and tables",
+				  NPU_MAC_MAX_OBJECTS);
+		return NULL;
+	}
+	struct npu_mac_object *o = npu_arena_alloc(s->arena, 1, sizeof *o);
+	if (!o) {
+		npu_mac_no_memory(s);
+		return NULL;
+	}
+	s->nobjects++;
+	o->kind = kind;
+	o->name = d->symbol->name;
+	o->span = d->span;
+	o->at = o->bank = -1;
+	o->count = 1;
+	return o;
+}
+
+static bool bind_object(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	struct npu_mac_binding *b = d->symbol->binding;
+	if (b && b->value.kind == NPU_MAC_OBJECT && b->value.object->freed &&
+	    b->frame == (s->depth ? s->macro_frame + 1 : 0)) {
+		b->value.object = o;
+		b->span = d->span;
+		return true;
+	}
+	return npu_mac_bind(s, d->symbol, (struct npu_mac_value){ .kind = NPU_MAC_OBJECT, .object = o }, d->span) != NULL;
+}
+
+static bool read_type_and_layout(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	uint64_t dtype, layout = NPU_LAYOUT_ROW;
+	if (!npu_mac_named(s, d->dtype, NPU_KIND_DTYPE, "type", &dtype) ||
+	    (d->layout && !npu_mac_named(s, d->layout, NPU_KIND_LAYOUT, "layout", &layout)))
+		return false;
+	o->dtype = (enum npu_dtype)dtype;
+	o->layout = (uint32_t)layout;
+	return true;
+}
+
+/* Lengths, strides, bytes. */
+static bool read_geometry(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	uint64_t bits = npu_dtype_bits(o->dtype);
+	o->rank = d->rank;
+	for (unsigned i = 0; i < d->rank; i++) {
+		int64_t length;
+		if (!npu_mac_int_in(s, d->shape[i], "a dimension", 1, (int64_t)1 << 40, &length))
+			return false;
+		o->dim[i].length = (uint64_t)length;
+	}
+	struct npu_matrix inner = { .rows = o->rank > 1 ? o->dim[o->rank - 2].length : 1,
+				    .cols = o->dim[o->rank - 1].length,
+				    .dtype = o->dtype,
+				    .layout = o->layout };
+	uint64_t bytes;
+	o->dim[o->rank - 1].stride = bits;
+	if (o->rank > 1)
+		o->dim[o->rank - 2].stride = npu_matrix_stride(&inner) * 8;
+	if (__builtin_mul_overflow(npu_matrix_strips(&inner), npu_matrix_strip_bytes(&inner), &bytes) ||
+	    bytes > NPU_DRAM_LIMIT)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s has more than 2^40 bytes", o->name);
+	for (unsigned i = o->rank; i-- > 0;) {
+		if (i + 2 >= o->rank)
+			continue;
+		o->dim[i].stride = bytes * 8;
+		if (__builtin_mul_overflow(bytes, o->dim[i].length, &bytes) || bytes > NPU_DRAM_LIMIT)
+			return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s has more than 2^40 bytes", o->name);
+	}
+	o->bytes = bytes;
+	return true;
+}
+
+/* ---- tensors ---- */
+
+static bool take_dram(struct npu_mac *s, const struct npu_mac_decl *d, uint64_t bytes, uint64_t *addr)
+{
+	uint64_t at = align_up(s->dram_used, DRAM_ALIGN), most = s->capacity.limits.dram_bytes;
+	int64_t fixed;
+	if (d->at) {
+		if (!npu_mac_int_in(s, d->at, "an address", 0, (int64_t)NPU_DRAM_LIMIT - 1, &fixed))
+			return false;
+		at = (uint64_t)fixed;
+	}
+	if (at > most || bytes > most - at)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s needs %s at dram:0x%" PRIx64 ", but DRAM ends at %s",
+					 d->symbol->name, npu_bytes_text(bytes).text, at, npu_bytes_text(most).text);
+	if (at + bytes > s->dram_used)
+		s->dram_used = at + bytes;
+	*addr = at;
+	return true;
+}
+
+static bool add_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	struct npu_tensor t = { .name = o->name,
+				.addr = o->addr,
+				.bytes = o->bytes,
+				.dtype = o->dtype,
+				.layout = o->layout,
+				.dir = (enum npu_tensor_dir)d->dir,
+				.rank = o->rank };
+	for (unsigned i = 0; i < o->rank; i++)
+		t.shape[i] = o->dim[i].length;
+	if (d->bytes) {
+		int64_t bytes;
+		if (!npu_mac_int_in(s, d->bytes, "bytes", (int64_t)o->bytes, (int64_t)NPU_DRAM_LIMIT, &bytes))
+			return false;
+		t.bytes = (uint64_t)bytes;
+	}
+	if (s->ntensors == s->tensor_room) {
+		uint32_t room = s->tensor_room ? 2 * s->tensor_room : 16;
+		struct npu_macro_tensor *grown = realloc(s->tensors, room * sizeof *grown);
+		if (!grown)
+			return npu_mac_no_memory(s);
+		s->tensors = grown;
+		s->tensor_room = room;
+	}
+	s->tensors[s->ntensors] = (struct npu_macro_tensor){ 0 };
+	o->index = npu_assembly_tensor(s->assembly, &t);
+	s->ntensors++;
+	return true;
+}
+
+/* A file is looked for beside the one that names it. */
+static const char *beside(struct npu_mac *s, const char *name)
+{
+	const char *from = s->cursor.file->source.file, *slash = strrchr(from, '/');
+	size_t folder = slash && *name != '/' ? (size_t)(slash - from) + 1 : 0, length = strlen(name);
+	char *path = npu_arena_alloc(s->result, folder + length + 1, 1);
+	if (!path) {
+		npu_mac_no_memory(s);
+		return NULL;
+	}
+	memcpy(path, from, folder);
+	memcpy(path + folder, name, length + 1);
+	return path;
+}
+
+static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	struct npu_macro_tensor *t = &s->tensors[o->index];
+	int64_t seed;
+	bool out = d->dir == NPU_TENSOR_OUT || d->dir == NPU_TENSOR_INOUT;
+	if (d->seed) {
+		if (!npu_mac_int_in(s, d->seed, "seed", 0, INT64_MAX, &seed))
+			return false;
+		if (d->dir == NPU_TENSOR_OUT)
+			return npu_mac_refuse(s, d->seed->span, "the program fills %s: seed= is for inputs", o->name);
+		t->seeded = true;
+		t->seed = (uint64_t)seed;
+	}
+	if (d->file && !(t->file = beside(s, d->file)))
+		return false;
+	if (!d->value)
+		return true;
+	if (!out)
+		return npu_mac_refuse(s, d->value->span, "%s is no output: only those have a reference", o->name);
+	const struct npu_reference_node *r = npu_mac_reference(s, d->value);
+	if (!r)
+		return false;
+	bool same = r->rank == o->rank;
+	for (unsigned i = 0; same && i < o->rank; i++)
+		same = r->shape[i] == o->dim[i].length;
+	if (!same) {
+		struct npu_mac_view a = { .rank = (int)r->rank }, b = { .rank = (int)o->rank };
+		for (unsigned i = 0; i < NPU_MAX_RANK; i++) {
+			a.dim[i].length = r->shape[i];
+			b.dim[i].length = o->dim[i].length;
+		}
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->value->span, "the reference is %s, and %s is %s",
+					 r->rank ? npu_mac_shape_text(&a).text : "a number", o->name,
+					 npu_mac_shape_text(&b).text);
+	}
+	s->tensors[o->index].reference = r;
+	return true;
+}
+
+static bool declare_tensor(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	struct npu_mac_object *o = new_object(s, d, NPU_MAC_TENSOR_OBJECT);
+	return o && read_type_and_layout(s, d, o) && read_geometry(s, d, o) && take_dram(s, d, o->bytes, &o->addr) &&
+	       add_tensor(s, d, o) && bind_object(s, d, o) && describe_tensor(s, d, o);
+}
+
+/* ---- buffers ---- */
+
+static bool read_count(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o, int64_t most)
+{
+	int64_t count;
+	o->array = d->array;
+	if (!d->array)
+		return true;
+	if (!npu_mac_int_in(s, d->count, "how many", 1, most, &count))
+		return false;
+	o->count = (uint32_t)count;
+	return true;
+}
+
+static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	int64_t align = 1;
+	if (d->at && !npu_mac_int_in(s, d->at, "at", 0, (int64_t)NPU_LOCAL_LIMIT - 1, &o->at))
+		return false;
+	if (d->bank && !npu_mac_int_in(s, d->bank, "bank", 0, 65535, &o->bank))
+		return false;
+	if (d->align && !npu_mac_int_in(s, d->align, "align", 1, 1 << 20, &align))
+		return false;
+	o->align = (uint64_t)align;
+	return true;
+}
+
+/* Waits for the first instruction, so that buffers declared together are placed together. */
+static bool declare_buffers(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	struct npu_mac_object *o = new_object(s, d, NPU_MAC_BUFFER_OBJECT);
+	if (!o || !read_type_and_layout(s, d, o) || !read_count(s, d, o, NPU_MAC_MAX_OBJECTS) || !read_geometry(s, d, o) ||
+	    !read_local_options(s, d, o))
+		return false;
+	o->accum = d->accum;
+	s->nbuffers += o->count;
+	if (o->bytes > NPU_LOCAL_LIMIT || s->nbuffers > NPU_MAC_MAX_OBJECTS)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s",
+					 o->bytes > NPU_LOCAL_LIMIT ? "a buffer of more than 2 GiB"
+								    : "more than 16,384 buffers");
+	o->locals = npu_arena_alloc(s->arena, o->count, sizeof *o->locals);
+	o->handles = npu_arena_alloc(s->arena, o->count, sizeof *o->handles);
+	o->buffers = npu_arena_alloc(s->arena, o->count, sizeof *o->buffers);
+	if (!o->locals || !o->handles || !o->buffers)
+		return npu_mac_no_memory(s);
+	*s->last_pending = o;
+	s->last_pending = &o->next;
+	return bind_object(s, d, o);
+}
+
+static void name_element(char *out, size_t size, const struct npu_mac_object *o, uint32_t i)
+{
+	if (o->array)
+		snprintf(out, size, "%s[%" PRIu32 "]", o->name, i);
+	else
+		snprintf(out, size, "%s", o->name);
+}
+
+/* Points at the first buffer of the memory that is too small. */
+static bool refuse_places(struct npu_mac *s, const struct npu_error *fit)
+{
+	char text[sizeof fit->text];
+	const struct npu_mac_object *first = s->pending;
+	struct npu_mac_frame *frame = s->frame;
+	if (fit->code == NPU_ERR_MEMORY)
+		return npu_mac_no_memory(s);
+	while (first->next && first->accum != npu_placer_lacks_accum(s->placer))
+		first = first->next;
+	snprintf(text, sizeof text, "%s", fit->text);
+	char *map = strchr(text, '\n');
+	if (map)
+		*map++ = '\0';
+	s->frame = NULL; /* the line that came first to need them says nothing */
+	npu_mac_refuse_as(s, fit->code, first->span, "%s", text);
+	s->frame = frame;
+	if (map && s->diag.count == 1)
+		npu_error_note(s->err, "%s", map);
+	return false;
+}
+
+bool npu_mac_place_pending(struct npu_mac *s)
+{
+	unsigned n = 0;
+	struct npu_error fit = { .code = NPU_ERR_NONE };
+	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
+		n++;
+	struct npu_place_request *requests = calloc(n ? n : 1, sizeof *requests);
+	if (!requests)
+		return npu_mac_no_memory(s);
+	n = 0;
+	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
+		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes, o->count, o->bank,
+							    o->align, o->at, o->locals, o->handles };
+	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
+	free(requests);
+	if (!ok)
+		return refuse_places(s, &fit);
+	for (struct npu_mac_object *next, *o = s->pending; o; o = next) {
+		next = o->next;
+		o->next = NULL;
+		o->placed = true;
+		for (uint32_t i = 0; i < o->count; i++) {
+			char name[NPU_MAX_NAME + 1];
+			uint64_t bytes = o->at >= 0 ? o->bytes : npu_placer_bytes(s->placer, o->accum, o->bytes);
+			name_element(name, sizeof name, o, i);
+			o->buffers[i] =
+			    npu_assembly_buffer(s->assembly, &(struct npu_buffer){ .name = name,
+										   .local = o->locals[i],
+										   .bytes = (uint32_t)bytes,
+										   .first = s->ninsns });
+		}
+	}
+	s->pending = NULL;
+	s->last_pending = &s->pending;
+	return true;
+}
+
+static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node)
+{
+	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? node->symbol->binding : NULL;
+	if (!b || b->value.kind != NPU_MAC_OBJECT || b->value.object->kind != NPU_MAC_BUFFER_OBJECT)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, ".free takes the name of a buffer, or of an array%s",
+					 node->kind == NPU_MAC_NAME && !b ? npu_mac_hint(s, node->span).text : "");
+	struct npu_mac_object *o = b->value.object;
+	if (o->freed)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s was freed before", o->name);
+	if (o->room)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s says itself, in .buffer, when its life is over",
+					 o->name);
+	for (uint32_t i = 0; i < o->count; i++) {
+		npu_placer_release(s->placer, o->handles[i]);
+		npu_assembly_buffer_end(s->assembly, o->buffers[i]);
+	}
+	o->freed = true;
+	return true;
+}
+
+static bool free_buffers(struct npu_mac *s, const struct npu_mac_stmt *stmt)
+{
+	if (s->pending && !npu_mac_place_pending(s))
+		return false;
+	for (unsigned i = 0; i < stmt->list.n; i++)
+		if (!free_buffer(s, stmt->list.nodes[i]))
+			return false;
+	return true;
+}
+
+static bool make_elements(struct npu_mac *s, struct npu_mac_object *o, uint32_t count)
+{
+	if (count <= o->count)
+		return true;
+	if (count > o->room) {
+		uint32_t room = count < 8 ? 8 : 2 * count;
+		uint32_t *locals = npu_arena_alloc(s->arena, room, sizeof *locals);
+		uint32_t *buffers = npu_arena_alloc(s->arena, room, sizeof *buffers);
+		if (!locals || !buffers)
+			return npu_mac_no_memory(s);
+		if (o->count) {
+			memcpy(locals, o->locals, o->count * sizeof *locals);
+			memcpy(buffers, o->buffers, o->count * sizeof *buffers);
+		}
+		o->locals = locals;
+		o->buffers = buffers;
+		o->room = room;
+	}
+	while (o->count < count)
+		o->buffers[o->count++] = NPU_MAC_MISSING;
+	return true;
+}
+
+/* NAME, or NAME[i] of an array that is declared one by one. *index: its place in locals and buffers. NULL after a
+ * message. */
+static struct npu_mac_object *element_object(struct npu_mac *s, const struct npu_mac_decl *d,
+					     enum npu_mac_object_kind kind, uint32_t *index)
+{
+	const struct npu_mac_binding *b = d->symbol->binding;
+	struct npu_mac_object *o = b && b->value.kind == NPU_MAC_OBJECT ? b->value.object : NULL;
+	int64_t i = 0;
+	if (d->array && !npu_mac_int_in(s, d->count, "an index", 0, NPU_MAC_MAX_OBJECTS - 1, &i))
+		return NULL;
+	bool joins = o && o->kind == kind && o->room && o->array == d->array && (d->array || kind == NPU_MAC_BUFFER_OBJECT);
+	/* names of buffers in flat text may be those of tensors, whose they stay */
+	bool hidden = o && !joins && kind == NPU_MAC_BUFFER_OBJECT;
+	if (!joins) {
+		struct npu_mac_decl named = *d;
+		o = hidden ? npu_arena_alloc(s->arena, 1, sizeof *o) : new_object(s, &named, kind);
+		if (!o || (!hidden && !bind_object(s, d, o))) {
+			s->failed = true;
+			return NULL;
+		}
+		o->kind = kind;
+		o->name = d->symbol->name;
+		o->array = d->array;
+		o->placed = true;
+		o->count = 0;
+	}
+	*index = (uint32_t)i;
+	return make_elements(s, o, *index + 1) ? o : NULL;
+}
+
+/* .buffer, as flat text has it: an address that the writer chose. */
+static bool declare_buffer(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	struct npu_mac_view at;
+	int64_t bytes, first, last;
+	char name[NPU_MAX_NAME + 1];
+	uint32_t i = 0;
+	struct npu_mac_object *o = element_object(s, d, NPU_MAC_BUFFER_OBJECT, &i);
+	if (!o || !npu_mac_view_of(s, d->at, &at) || !npu_mac_int_in(s, d->bytes, "bytes", 0, UINT32_MAX, &bytes) ||
+	    !npu_mac_int_in(s, d->first, "an instruction", 0, UINT32_MAX, &first) ||
+	    !npu_mac_int_in(s, d->last, "an instruction", 0, UINT32_MAX, &last))
+		return false;
+	name_element(name, sizeof name, o, i);
+	o->locals[i] = (uint32_t)at.addr;
+	struct npu_buffer b = { name, (uint32_t)at.addr, (uint32_t)bytes, (uint32_t)first, (uint32_t)last };
+	o->buffers[i] = npu_assembly_buffer(s->assembly, &b);
+	if (!last)
+		npu_assembly_buffer_end(s->assembly, o->buffers[i]);
+	return true;
+}
+
+/* ---- semaphores ---- */
+
+static bool declare_sem(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	int64_t initial = 0, max = NPU_SEM_MAX_COUNT;
+	struct npu_mac_object *o = new_object(s, d, NPU_MAC_SEM_OBJECT);
+	if (!o || !read_count(s, d, o, NPU_MAX_SEMS) ||
+	    (d->initial && !npu_mac_int_in(s, d->initial, "the initial count", 0, NPU_SEM_MAX_COUNT, &initial)) ||
+	    (d->max && !npu_mac_int_in(s, d->max, "the highest count", 1, NPU_SEM_MAX_COUNT, &max)))
+		return false;
+	if (initial > max)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "max=%" PRId64 ": at least the initial count, %" PRId64,
+					 max, initial);
+	if (s->nsems + o->count > NPU_MAX_SEMS)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "more than %d semaphores", NPU_MAX_SEMS);
+	o->index = s->nsems;
+	for (uint32_t i = 0; i < o->count; i++) {
+		char name[NPU_MAX_NAME + 1];
+		name_element(name, sizeof name, o, i);
+		npu_assembly_sem(s->assembly, name, (uint32_t)initial, (uint32_t)max);
+	}
+	s->nsems += o->count;
+	return bind_object(s, d, o);
+}
+
+/* ---- tables, pages ---- */
+
+/* splitmix64 */
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15u;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* The numbers 0 to n - 1 in an order that the seed decides: each takes the place of one before it. */
+static void shuffle(uint32_t *entries, uint64_t n, uint64_t seed)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t other = random_next(&seed) % (i + 1);
+		entries[i] = entries[other];
+		entries[other] = (uint32_t)i;
+	}
+}
+
+static bool read_entries(struct npu_mac *s, const struct npu_mac_decl *d, uint32_t *entries)
+{
+	for (unsigned i = 0; i < d->nentries; i++) {
+		int64_t page;
+		if (!npu_mac_int_in(s, d->entries[i], "a page number", 0, UINT32_MAX, &page))
+			return false;
+		entries[i] = (uint32_t)page;
+	}
+	return true;
+}
+
+static bool declare_table(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	int64_t count = d->nentries, seed = 0, sequence = 0;
+	char name[NPU_MAX_NAME + 1];
+	uint32_t index = 0;
+	struct npu_mac_object *o = element_object(s, d, NPU_MAC_TABLE_OBJECT, &index);
+	if (!o)
+		return false;
+	if (o->buffers[index] != NPU_MAC_MISSING)
+		return refuse_second(s, d);
+	if ((d->bytes && !npu_mac_int_in(s, d->bytes, "how many pages", 0, MOST_TABLE_ENTRIES, &count)) ||
+	    (d->seed && !npu_mac_int(s, d->seed, &seed)) ||
+	    (d->sequence && !npu_mac_int_in(s, d->sequence, "a sequence", 0, UINT32_MAX, &sequence)))
+		return false;
+	if (s->ntables == UINT16_MAX)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "more than %d tables", UINT16_MAX);
+	struct npu_table t = { .count = (uint32_t)count, .sequence = (uint32_t)sequence, .name = name };
+	name_element(name, sizeof name, o, index);
+	if (!take_dram(s, d, 4 * (uint64_t)count, &t.addr))
+		return false;
+	uint32_t *entries = malloc((size_t)(count ? count : 1) * sizeof *entries);
+	if (!entries)
+		return npu_mac_no_memory(s);
+	bool ok = true;
+	if (d->bytes)
+		shuffle(entries, (uint64_t)count, (uint64_t)seed);
+	else
+		ok = read_entries(s, d, entries);
+	t.entries = entries;
+	if (ok) {
+		o->locals[index] = npu_assembly_table(s->assembly, &t);
+		o->buffers[index] = 0;
+		s->ntables++;
+	}
+	free(entries);
+	return ok;
+}
+
+static bool declare_page(struct npu_mac *s, const struct npu_mac_stmt *stmt)
+{
+	int64_t first, end, sequence = 0;
+	struct npu_mac_view pool;
+	if (!npu_mac_view_of(s, stmt->page.pool, &pool) ||
+	    !npu_mac_int_in(s, stmt->page.first, "a page number", 0, UINT32_MAX, &first))
+		return false;
+	end = first + 1;
+	if ((stmt->page.end && !npu_mac_int(s, stmt->page.end, &end)) ||
+	    (stmt->page.sequence && !npu_mac_int_in(s, stmt->page.sequence, "a sequence", 0, UINT32_MAX, &sequence)))
+		return false;
+	if (!pool.dram || !pool.object)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->page.pool->span, "a pool is a tensor");
+	if (end <= first || end - first > MOST_PAGES)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "pages %" PRId64 "..%" PRId64 ": a line has 1 to %d pages",
+					 first, end, MOST_PAGES);
+	struct npu_page_event e = { .pool = pool.object->index, .state = stmt->page.state,
+				    .sequence = (uint32_t)sequence };
+	for (int64_t page = first; page < end; page++) {
+		e.page = (uint32_t)page;
+		npu_assembly_page(s->assembly, &e);
+	}
+	return true;
+}
+
+bool npu_mac_declare(struct npu_mac *s, struct npu_mac_stmt *stmt)
+{
+	bool (*declare)(struct npu_mac *, const struct npu_mac_decl *) = NULL;
+	switch (stmt->kind) {
+	case NPU_MAC_PARAM:
+		declare = declare_param;
+		break;
+	case NPU_MAC_LET:
+		declare = declare_let;
+		break;
+	case NPU_MAC_TENSOR:
+		declare = declare_tensor;
+		break;
+	case NPU_MAC_BUFFERS:
+		declare = declare_buffers;
+		break;
+	case NPU_MAC_BUFFER:
+		declare = declare_buffer;
+		break;
+	case NPU_MAC_SEMS:
+		declare = declare_sem;
+		break;
+	case NPU_MAC_TABLE:
+		declare = declare_table;
+		break;
+	case NPU_MAC_PAGE:
+		return declare_page(s, stmt);
+	case NPU_MAC_FREE:
+		return free_buffers(s, stmt);
+	case NPU_MAC_INSN:
+	case NPU_MAC_MACRO_CALL:
+	case NPU_MAC_PROGRAM:
+	case NPU_MAC_REQUIRE:
+	case NPU_MAC_REGION:
+	case NPU_MAC_ENDREGION:
+	case NPU_MAC_LOC:
+	case NPU_MAC_FOR:
+	case NPU_MAC_IF:
+	case NPU_MAC_MACRO:
+	case NPU_MAC_INCLUDE:
+		return false;
+	}
+	for (const struct npu_mac_decl *d = stmt->decls; d; d = d->next)
+		if (!declare(s, d))
+			return false;
+	return true;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers: 64-bit integers that never wrap, and doubles for what an instruction takes as a float. */
+#include "isa/text/macro/state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool overflow(struct npu_mac *s, const struct npu_mac_node *node)
+{
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "the result is beyond 64 bits");
+}
+
+static const char *kind_name(const struct npu_mac_value *value)
+{
+	switch (value->kind) {
+	case NPU_MAC_INT:
+		return "a number";
+	case NPU_MAC_WORD:
+		return "a word";
+	case NPU_MAC_VIEW:
+		return "part of a tensor or buffer";
+	case NPU_MAC_SEM:
+		return "a semaphore";
+	case NPU_MAC_OBJECT:
+		switch (value->object->kind) {
+		case NPU_MAC_TENSOR_OBJECT:
+			return "a tensor";
+		case NPU_MAC_BUFFER_OBJECT:
+			return "a buffer";
+		case NPU_MAC_SEM_OBJECT:
+			return "a semaphore";
+		case NPU_MAC_TABLE_OBJECT:
+			return "a table";
+		}
+	}
+	return "something else";
+}
+
+static bool unknown(struct npu_mac *s, const struct npu_mac_node *node)
+{
+	struct npu_mac_span span = { node->span.begin, node->span.begin + node->symbol->length };
+	if (*span.begin == '"' || span.end > node->span.end)
+		span = node->span;
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, span, "%s means nothing here%s", node->symbol->name,
+				 npu_mac_hint(s, span).text);
+}
+
+static bool name_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	const struct npu_mac_binding *binding = node->symbol->binding;
+	if (!binding)
+		return unknown(s, node);
+	if (binding->value.kind != NPU_MAC_INT)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is %s, not a number", node->symbol->name,
+					 kind_name(&binding->value));
+	if (node->n || node->turned)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is a number and has no %s",
+					 node->symbol->name, node->n ? "index" : "transpose");
+	*out = binding->value.number;
+	return true;
+}
+
+static bool unary_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	int64_t a;
+	if (!npu_mac_int(s, node->a, &a))
+		return false;
+	switch (node->op) {
+	case '-':
+		return !__builtin_sub_overflow(0, a, out) || overflow(s, node);
+	case '!':
+		*out = !a;
+		return true;
+	default: /* '~' */
+		*out = ~a;
+		return true;
+	}
+}
+
+/* Rounds down, so that (i - 1) % 2 is 0 or 1 for every i. */
+static bool divide(struct npu_mac *s, const struct npu_mac_node *node, int64_t a, int64_t b, int64_t *out)
+{
+	if (b == 0)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->b->span, "a division by 0");
+	if (a == INT64_MIN && b == -1) {
+		*out = 0;
+		return node->op == '%' || overflow(s, node);
+	}
+	bool down = a % b != 0 && (a < 0) != (b < 0);
+	*out = node->op == '/' ? a / b - down : a % b + (down ? b : 0);
+	return true;
+}
+
+static bool shift(struct npu_mac *s, const struct npu_mac_node *node, int64_t a, int64_t b, int64_t *out)
+{
+	if (b < 0 || b > 63)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->b->span, "a shift by %" PRId64 ": 0 to 63", b);
+	if (node->op == NPU_PUNCT2('>', '>')) {
+		*out = a >> b;
+		return true;
+	}
+	*out = (int64_t)((uint64_t)a << b);
+	return *out >> b == a || overflow(s, node);
+}
+
+static bool compute(struct npu_mac *s, const struct npu_mac_node *node, int64_t a, int64_t b, int64_t *out)
+{
+	switch (node->op) {
+	case '+':
+		return !__builtin_add_overflow(a, b, out) || overflow(s, node);
+	case '-':
+		return !__builtin_sub_overflow(a, b, out) || overflow(s, node);
+	case '*':
+		return !__builtin_mul_overflow(a, b, out) || overflow(s, node);
+	case '/':
+	case '%':
+		return divide(s, node, a, b, out);
+	case NPU_PUNCT2('<', '<'):
+	case NPU_PUNCT2('>', '>'):
+		return shift(s, node, a, b, out);
+	case NPU_PUNCT2('=', '='):
+		*out = a == b;
+		return true;
+	case NPU_PUNCT2('!', '='):
+		*out = a != b;
+		return true;
+	case NPU_PUNCT2('<', '='):
+		*out = a <= b;
+		return true;
+	case NPU_PUNCT2('>', '='):
+		*out = a >= b;
+		return true;
+	case '<':
+		*out = a < b;
+		return true;
+	case '>':
+		*out = a > b;
+		return true;
+	case '&':
+		*out = a & b;
+		return true;
+	case '|':
+		*out = a | b;
+		return true;
+	case '^':
+		*out = a ^ b;
+		return true;
+	default: /* '@' */
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "@ multiplies matrices, in the reference of a tensor");
+	}
+}
+
+/* mask == causal: whether a name stands for that word. */
+static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out, bool *done)
+{
+	const struct npu_mac_node *a = node->a, *b = node->b;
+	bool equality = node->op == NPU_PUNCT2('=', '=') || node->op == NPU_PUNCT2('!', '=');
+	*done = equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
+		((a->symbol->binding && a->symbol->binding->value.kind == NPU_MAC_WORD) ||
+		 (b->symbol->binding && b->symbol->binding->value.kind == NPU_MAC_WORD));
+	if (!*done)
+		return true;
+	const char *x = npu_mac_word(s, a), *y = x ? npu_mac_word(s, b) : NULL;
+	if (!x || !y)
+		return false;
+	*out = (strcmp(x, y) == 0) == (node->op == NPU_PUNCT2('=', '='));
+	return true;
+}
+
+static bool binary_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	int64_t a, b;
+	bool words;
+	if (!compare_words(s, node, out, &words))
+		return false;
+	if (words)
+		return true;
+	if (!npu_mac_int(s, node->a, &a))
+		return false;
+	bool both = node->op == NPU_PUNCT2('&', '&'), either = node->op == NPU_PUNCT2('|', '|');
+	if (both || either) {
+		if ((a != 0) == either) {
+			*out = either;
+			return true;
+		}
+		if (!npu_mac_int(s, node->b, &b))
+			return false;
+		*out = b != 0;
+		return true;
+	}
+	return npu_mac_int(s, node->b, &b) && compute(s, node, a, b, out);
+}
+
+/* ceil(a / b), or ceil(a, b) */
+static bool ceil_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	const struct npu_mac_node *quotient = node->args[0], *over = node;
+	const struct npu_mac_node *a = quotient, *b = node->n == 2 ? node->args[1] : NULL;
+	if (!b && quotient->kind == NPU_MAC_BINARY && quotient->op == '/') {
+		a = quotient->a;
+		b = quotient->b;
+		over = quotient;
+	}
+	int64_t x, y;
+	if (!b)
+		return npu_mac_int(s, a, out);
+	if (!npu_mac_int(s, a, &x) || !npu_mac_int(s, b, &y))
+		return false;
+	if (y == 0)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "a division by 0");
+	if (x == INT64_MIN && y == -1)
+		return overflow(s, over);
+	*out = x / y + (x % y != 0 && (x < 0) == (y < 0));
+	return true;
+}
+
+static bool call_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	int64_t x;
+	switch ((enum npu_mac_function)node->op) {
+	case NPU_MAC_FN_CEIL:
+		return ceil_int(s, node, out);
+	case NPU_MAC_FN_MIN:
+	case NPU_MAC_FN_MAX:
+		if (!npu_mac_int(s, node->args[0], out))
+			return false;
+		for (unsigned i = 1; i < node->n; i++) {
+			if (!npu_mac_int(s, node->args[i], &x))
+				return false;
+			if (node->op == NPU_MAC_FN_MIN ? x < *out : x > *out)
+				*out = x;
+		}
+		return true;
+	case NPU_MAC_FN_ABS:
+		if (!npu_mac_int(s, node->args[0], &x))
+			return false;
+		*out = x;
+		return x >= 0 || !__builtin_sub_overflow(0, x, out) || overflow(s, node);
+	case NPU_MAC_FN_SQRT:
+	case NPU_MAC_FN_EXP:
+	case NPU_MAC_FN_SOFTMAX:
+	case NPU_MAC_FN_CAUSAL:
+	case NPU_MAC_FN_PADDED:
+	case NPU_MAC_FN_REPEAT:
+	case NPU_MAC_FN_COUNT:
+		break;
+	}
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "this function gives no whole number");
+}
+
+bool npu_mac_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	int64_t condition;
+	switch ((enum npu_mac_node_kind)node->kind) {
+	case NPU_MAC_NUMBER:
+		*out = node->number;
+		return true;
+	case NPU_MAC_NAME:
+		return name_int(s, node, out);
+	case NPU_MAC_UNARY:
+		return unary_int(s, node, out);
+	case NPU_MAC_BINARY:
+		return binary_int(s, node, out);
+	case NPU_MAC_CHOICE:
+		return npu_mac_int(s, node->a, &condition) && npu_mac_int(s, condition ? node->b : node->c, out);
+	case NPU_MAC_CALL:
+		return call_int(s, node, out);
+	case NPU_MAC_REAL:
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "a whole number is needed here");
+	case NPU_MAC_ADDRESS:
+	case NPU_MAC_TURN:
+		break;
+	}
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "a number is needed here");
+}
+
+bool npu_mac_int_in(struct npu_mac *s, const struct npu_mac_node *node, const char *what, int64_t least, int64_t most,
+		    int64_t *out)
+{
+	if (!npu_mac_int(s, node, out))
+		return false;
+	if (*out >= least && *out <= most)
+		return true;
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is %" PRId64 ": must be %" PRId64 " to %" PRId64, what,
+				 *out, least, most);
+}
+
+/* ---- reals ---- */
+
+static bool binary_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
+{
+	double a, b;
+	int64_t truth;
+	switch (node->op) {
+	case '+':
+	case '-':
+	case '*':
+	case '/':
+		break;
+	default: /* what has no meaning for reals is an integer */
+		if (!npu_mac_int(s, node, &truth))
+			return false;
+		*out = (double)truth;
+		return true;
+	}
+	if (!npu_mac_real(s, node->a, &a) || !npu_mac_real(s, node->b, &b))
+		return false;
+	*out = node->op == '+' ? a + b : node->op == '-' ? a - b : node->op == '*' ? a * b : a / b;
+	return true;
+}
+
+static bool call_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
+{
+	double x;
+	int64_t whole;
+	switch ((enum npu_mac_function)node->op) {
+	case NPU_MAC_FN_SQRT:
+	case NPU_MAC_FN_EXP:
+	case NPU_MAC_FN_ABS:
+		if (!npu_mac_real(s, node->args[0], &x))
+			return false;
+		*out = node->op == NPU_MAC_FN_SQRT ? sqrt(x) : node->op == NPU_MAC_FN_EXP ? exp(x) : fabs(x);
+		return true;
+	case NPU_MAC_FN_MIN:
+	case NPU_MAC_FN_MAX:
+		if (!npu_mac_real(s, node->args[0], out))
+			return false;
+		for (unsigned i = 1; i < node->n; i++) {
+			if (!npu_mac_real(s, node->args[i], &x))
+				return false;
+			*out = node->op == NPU_MAC_FN_MIN ? fmin(*out, x) : fmax(*out, x);
+		}
+		return true;
+	case NPU_MAC_FN_CEIL:
+	case NPU_MAC_FN_SOFTMAX:
+	case NPU_MAC_FN_CAUSAL:
+	case NPU_MAC_FN_PADDED:
+	case NPU_MAC_FN_REPEAT:
+	case NPU_MAC_FN_COUNT:
+		break;
+	}
+	if (!npu_mac_int(s, node, &whole))
+		return false;
+	*out = (double)whole;
+	return true;
+}
+
+bool npu_mac_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
+{
+	int64_t whole;
+	switch ((enum npu_mac_node_kind)node->kind) {
+	case NPU_MAC_REAL:
+		*out = node->real;
+		return true;
+	case NPU_MAC_UNARY:
+		if (node->op != '-')
+			break;
+		if (!npu_mac_real(s, node->a, out))
+			return false;
+		*out = -*out;
+		return true;
+	case NPU_MAC_BINARY:
+		return binary_real(s, node, out);
+	case NPU_MAC_CALL:
+		return call_real(s, node, out);
+	case NPU_MAC_CHOICE:
+		return npu_mac_int(s, node->a, &whole) && npu_mac_real(s, whole ? node->b : node->c, out);
+	case NPU_MAC_NUMBER:
+	case NPU_MAC_NAME:
+	case NPU_MAC_ADDRESS:
+	case NPU_MAC_TURN:
+		break;
+	}
+	if (!npu_mac_int(s, node, &whole))
+		return false;
+	*out = (double)whole;
+	return true;
+}
+
+/* ---- words and text ---- */
+
+const char *npu_mac_word(struct npu_mac *s, const struct npu_mac_node *node)
+{
+	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
+	const struct npu_mac_binding *binding = plain ? node->symbol->binding : NULL;
+	if (plain && !binding)
+		return node->symbol->name;
+	if (plain && binding->value.kind == NPU_MAC_WORD)
+		return binding->value.word;
+	npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "a word is needed here");
+	return NULL;
+}
+
+bool npu_mac_named(struct npu_mac *s, const struct npu_mac_node *node, enum npu_field_kind kind, const char *what,
+		   uint64_t *out)
+{
+	const char *const *names;
+	unsigned n = npu_kind_names(kind, &names);
+	const char *word = NULL;
+	/* a type is called by its name whatever else bears that name */
+	for (unsigned i = 0; i < n && node->kind == NPU_MAC_NAME; i++)
+		if (strcmp(names[i], node->symbol->name) == 0)
+			word = names[i];
+	if (!word && !(word = npu_mac_word(s, node)))
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(names[i], word) == 0) {
+			*out = i;
+			return true;
+		}
+	struct npu_mac_span span = { word, word + strlen(word) };
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "no %s is called %s%s", what, word,
+				 npu_mac_hint_of(names, n, span).text);
+}
+
+/* Numbers and words as they are, the rest by name. */
+bool npu_mac_text(struct npu_mac *s, const struct npu_mac_piece *piece, char *out, uint64_t size)
+{
+	uint64_t used = 0;
+	out[0] = '\0';
+	for (; piece; piece = piece->next) {
+		uint64_t left = size - used;
+		const struct npu_mac_node *node = piece->value;
+		int64_t number;
+		if (!node) {
+			snprintf(out + used, left, "%.*s", (int)(piece->length < size ? piece->length : size),
+				 piece->text);
+		} else if (node->kind == NPU_MAC_NAME && !node->n && node->symbol->binding &&
+			   node->symbol->binding->value.kind == NPU_MAC_WORD) {
+			snprintf(out + used, left, "%s", node->symbol->binding->value.word);
+		} else if (npu_mac_int(s, node, &number)) {
+			snprintf(out + used, left, "%" PRId64, number);
+		} else {
+			return false;
+		}
+		used += strlen(out + used);
+	}
+	return true;
+}
+
+/* ---- arguments and .let ---- */
+
+static bool is_object_name(const struct npu_mac_node *node)
+{
+	const struct npu_mac_binding *binding = node->kind == NPU_MAC_NAME ? node->symbol->binding : NULL;
+	return binding && (binding->value.kind == NPU_MAC_OBJECT || binding->value.kind == NPU_MAC_VIEW ||
+			   binding->value.kind == NPU_MAC_SEM);
+}
+
+static bool is_sem(const struct npu_mac_value *value)
+{
+	return value->kind == NPU_MAC_SEM ||
+	       (value->kind == NPU_MAC_OBJECT && value->object->kind == NPU_MAC_SEM_OBJECT);
+}
+
+bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_value *out)
+{
+	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
+	if (plain && node->symbol->binding) {
+		*out = node->symbol->binding->value;
+		return out->kind != NPU_MAC_VIEW || (out->view = npu_mac_keep_view(s, out->view)) != NULL;
+	}
+	if (plain && !node->symbol->binding)
+		return unknown(s, node);
+	if (is_object_name(node) && is_sem(&node->symbol->binding->value)) {
+		out->kind = NPU_MAC_SEM;
+		return npu_mac_sem_of(s, node, &out->sem);
+	}
+	bool offset = node->kind == NPU_MAC_BINARY && (node->op == '+' || node->op == '-') && is_object_name(node->a);
+	if (is_object_name(node) || node->kind == NPU_MAC_ADDRESS || offset) {
+		struct npu_mac_view view;
+		out->kind = NPU_MAC_VIEW;
+		return npu_mac_view_of(s, node, &view) && (out->view = npu_mac_keep_view(s, &view)) != NULL;
+	}
+	out->kind = NPU_MAC_INT;
+	return npu_mac_int(s, node, &out->number);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entry of the macro assembler: which texts are flat, the life of its state, and what comes of it. */
+#include "isa/text/macro/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct npu_macro_options no_options;
+
+/* ---- flat or not ---- */
+
+/* Directives that flat text does not have. Text without any of them is given to the flat assembler first, which is the
+ * faster one; what it refuses may still use slices or expressions. */
+static bool uses_macros(const char *text, const char *end)
+{
+	static const char *const words[] = { ".param", ".let", ".require", ".sram",    ".acc",	 ".free",
+					     ".for",   ".if",  ".macro",   ".include" };
+	while (text < end) {
+		while (text < end && (*text == ' ' || *text == '\t'))
+			text++;
+		for (unsigned i = 0; text < end && *text == '.' && i < sizeof words / sizeof words[0]; i++) {
+			size_t length = strlen(words[i]);
+			if ((size_t)(end - text) > length && memcmp(text, words[i], length) == 0 &&
+			    (text[length] == ' ' || text[length] == '\t'))
+				return true;
+		}
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		text = newline ? newline + 1 : end;
+	}
+	return false;
+}
+
+/* ---- life ---- */
+
+static struct npu_macro *new_result(void)
+{
+	struct npu_macro *m = calloc(1, sizeof *m);
+	if (m)
+		m->loops = calloc(1, sizeof *m->loops);
+	if (m)
+		m->arena = npu_arena_new();
+	if (m && m->loops && m->arena)
+		return m;
+	npu_macro_free(m);
+	return NULL;
+}
+
+void npu_macro_free(struct npu_macro *m)
+{
+	if (!m)
+		return;
+	npu_program_free(m->program);
+	if (m->loops) {
+		free(m->loops->turns);
+		free(m->loops->of);
+	}
+	free(m->loops);
+	npu_arena_free(m->arena);
+	free(m);
+}
+
+/* "qk" of "kernels/qk.npu": what a program is called that does not say. */
+static void default_name(const char *file, char *out, size_t size)
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
+	snprintf(out, size, "%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
+}
+
+static struct npu_capacity capacity_of(const struct npu_macro_options *options)
+{
+	if (options->capacity)
+		return *options->capacity;
+	return (struct npu_capacity){ .limits = { NPU_LOCAL_LIMIT, NPU_LOCAL_LIMIT, NPU_DRAM_LIMIT },
+				      .sram_groups = 1,
+				      .sram_word_bytes = 64,
+				      .accum_banks = 1,
+				      .array_cols = 16 };
+}
+
+static bool begin(struct npu_mac *s, const char *file)
+{
+	char name[256];
+	default_name(file, name, sizeof name);
+	s->arena = npu_arena_new();
+	s->assembly = npu_assembly_new(name);
+	s->capacity = capacity_of(s->options);
+	s->placer = npu_placer_new(&s->capacity);
+	s->modes = calloc(npu_nops, sizeof *s->modes);
+	s->param_used = calloc(s->options->nparams + (size_t)1, sizeof *s->param_used);
+	s->last_pending = &s->pending;
+	s->max_insns = s->options->max_insns ? s->options->max_insns : NPU_MACRO_MAX_INSNS;
+	for (unsigned i = 0; i < npu_nops; i++)
+		if (!npu_symbols_set(&s->mnemonics, npu_ops[i].mnemonic, strlen(npu_ops[i].mnemonic), i))
+			return false;
+	return s->arena && s->assembly && s->placer && s->modes && s->param_used;
+}
+
+static void end(struct npu_mac *s)
+{
+	for (struct npu_mac_file *f = s->files; f; f = f->next) {
+		free(f->owned);
+		free(f->path);
+	}
+	npu_assembly_free(s->assembly);
+	npu_placer_free(s->placer);
+	npu_symbols_fini(&s->symbols);
+	npu_symbols_fini(&s->mnemonics);
+	npu_mac_pool_fini(s);
+	npu_arena_free(s->arena);
+	free(s->modes);
+	free(s->param_used);
+	free(s->undo);
+	free(s->tensors);
+	free(s->params);
+}
+
+/* ---- what the command line gave and the text does not have ---- */
+
+static bool check_params(struct npu_mac *s)
+{
+	const char *names[64];
+	unsigned n = 0;
+	for (; n < s->nparams && n < 64; n++)
+		names[n] = s->params[n].name;
+	for (unsigned i = 0; i < s->options->nparams; i++) {
+		char name[64];
+		if (s->param_used[i])
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(s->options->params[i], "="), s->options->params[i]);
+		struct npu_mac_span span = { name, name + strlen(name) };
+		s->failed = true;
+		return npu_fail(s->err, NPU_ERR_VALUE, "%s: %s has no .param %s%s", s->options->params[i],
+				s->cursor.file->source.file, name,
+				n ? npu_mac_hint_of(names, n, span).text : "; it has none at all");
+	}
+	return true;
+}
+
+static bool keep_results(struct npu_mac *s, struct npu_macro *m)
+{
+	struct npu_macro_tensor *tensors = npu_arena_alloc(s->result, s->ntensors, sizeof *tensors);
+	struct npu_macro_param *params = npu_arena_alloc(s->result, s->nparams, sizeof *params);
+	if (!tensors || !params)
+		return npu_mac_no_memory(s);
+	if (s->ntensors)
+		memcpy(tensors, s->tensors, s->ntensors * sizeof *tensors);
+	if (s->nparams)
+		memcpy(params, s->params, s->nparams * sizeof *params);
+	m->tensors = tensors;
+	m->params = params;
+	m->nparams = s->nparams;
+	/* names of loop variables live in the arena of the assembler */
+	for (uint32_t i = 1; i < m->loops->nturns; i++) {
+		struct npu_mac_turn *turn = &m->loops->turns[i];
+		const struct npu_mac_turn *before = turn - 1;
+		/* turns of one loop come in a row, mostly */
+		if (i > 1 && before->name && strcmp(before->name, turn->name) == 0)
+			turn->name = before->name;
+		else
+			turn->name = npu_arena_text(s->result, turn->name, strlen(turn->name));
+		if (!turn->name)
+			return npu_mac_no_memory(s);
+	}
+	return true;
+}
+
+static bool finish(struct npu_mac *s, struct npu_macro *m, const struct npu_source *source)
+{
+	if (s->pending && !npu_mac_place_pending(s))
+		return false;
+	if (s->region_depth) {
+		s->cursor.token.begin = s->cursor.token.end = s->cursor.lexer.end;
+		return npu_mac_refuse(s, npu_mac_here(s), "%" PRIu32 " of the .region directives have no .endregion",
+				      s->region_depth);
+	}
+	if (!check_params(s) || !keep_results(s, m))
+		return false;
+	m->program = npu_assembly_finish(s->assembly, s->err);
+	s->assembly = NULL;
+	if (!m->program && strcmp(s->err->file, source->file) == 0)
+		npu_diag_show_line(source, s->err);
+	if (!m->program && !s->err->file[0])
+		snprintf(s->err->file, sizeof s->err->file, "%s", source->file);
+	return m->program != NULL;
+}
+
+static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char *file,
+				  const struct npu_macro_options *options, struct npu_error *err)
+{
+	struct npu_macro *m = new_result();
+	struct npu_mac_file main = { .source = { file, text, text + nbytes } };
+	struct npu_mac s = { .options = options, .err = err, .files = &main };
+	s.diag = (struct npu_diag){ &main.source, err, 0 };
+	bool ok = m && begin(&s, file);
+	if (ok) {
+		s.result = m->arena;
+		s.loops = m->loops;
+		ok = npu_mac_run_file(&s, &main) && finish(&s, m, &main.source);
+	} else {
+		s.out_of_memory = true;
+	}
+	npu_diag_close(&s.diag);
+	if (s.out_of_memory)
+		npu_fail(err, NPU_ERR_MEMORY, "%s: out of memory", file);
+	end(&s);
+	if (ok)
+		return m;
+	npu_macro_free(m);
+	return NULL;
+}
+
+/* A program without anything that only macro assembly can say. */
+static struct npu_macro *wrap(struct npu_program *program)
+{
+	struct npu_macro *m = program ? new_result() : NULL;
+	struct npu_macro_tensor *tensors = m ? npu_arena_alloc(m->arena, program->ntensors, sizeof *tensors) : NULL;
+	if (!tensors) {
+		npu_program_free(program);
+		npu_macro_free(m);
+		return NULL;
+	}
+	m->program = program;
+	m->tensors = tensors;
+	return m;
+}
+
+/* The one of two errors that came further; the flat assembler knows less, so it loses where they are even. */
+static bool is_further(const struct npu_error *flat, const struct npu_error *macro)
+{
+	if (flat->line != macro->line)
+		return flat->line > macro->line;
+	return flat->column >= macro->column;
+}
+
+struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *file,
+				 const struct npu_macro_options *options, struct npu_error *err)
+{
+	struct npu_error ignored, flat = { .code = NPU_ERR_NONE };
+	struct npu_macro *m;
+	err = err ? err : &ignored;
+	options = options ? options : &no_options;
+	file = file ? file : "";
+	bool plain = !uses_macros(text, text + nbytes) && !options->nparams;
+	if (plain) {
+		struct npu_program *program = npu_asm_text(text, nbytes, file, &flat);
+		if (program) {
+			m = wrap(program);
+			if (!m)
+				npu_fail(err, NPU_ERR_MEMORY, "%s: out of memory", file);
+			return m;
+		}
+	}
+	m = assemble(text, nbytes, file, options, err);
+	if (!m && plain && is_further(&flat, err))
+		*err = flat;
+	return m;
+}
+
+/* ---- loops ---- */
+
+char *npu_macro_loop_values(const struct npu_macro *m, uint32_t insn, char *out, uint64_t size)
+{
+	enum { MOST = 8 };
+	const struct npu_mac_turn *chain[MOST];
+	const struct npu_macro_loops *loops = m->loops;
+	unsigned n = 0;
+	uint64_t used = 0;
+	if (size)
+		out[0] = '\0';
+	if (!loops->of || insn >= m->program->ninsns || insn >= loops->recorded)
+		return out;
+	for (uint32_t i = loops->of[insn]; i && n < MOST; i = loops->turns[i].around)
+		chain[n++] = &loops->turns[i];
+	while (n-- > 0 && used < size)
+		used += (uint64_t)snprintf(out + used, size - used, "%s=%" PRId64 "%s", chain[n]->name, chain[n]->value,
+					   n ? " " : "");
+	return out;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages: file, line, column, caret, then what was being expanded, innermost first. */
+#include "isa/text/macro/state.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FRAMES = 12, LONGEST_NAME = 64, MOST_NAMES = 4096 };
+
+static const struct npu_source *source_of(const struct npu_mac *s, const char *at)
+{
+	for (const struct npu_mac_file *f = s->files; f; f = f->next)
+		if (at >= f->source.begin && at <= f->source.end)
+			return &f->source;
+	return s->cursor.file ? &s->cursor.file->source : NULL;
+}
+
+struct npu_mac_where npu_mac_where(const struct npu_mac *s, struct npu_mac_span span)
+{
+	struct npu_mac_where where = { "" };
+	const struct npu_source *source = span.begin ? source_of(s, span.begin) : NULL;
+	uint32_t line = 1;
+	if (!source)
+		return where;
+	for (const char *c = source->begin; c < span.begin; c++)
+		line += *c == '\n';
+	size_t length = strlen(source->file), shown = length < 72 ? length : 72;
+	snprintf(where.text, sizeof where.text, "%s:%" PRIu32, source->file + (length - shown), line);
+	return where;
+}
+
+static void note_frames(struct npu_mac *s)
+{
+	unsigned n = 0;
+	for (const struct npu_mac_frame *f = s->frame; f; f = f->below) {
+		if (++n > MOST_FRAMES)
+			continue;
+		struct npu_mac_where where = npu_mac_where(s, f->span);
+		switch (f->kind) {
+		case NPU_MAC_IN_LOOP:
+			npu_error_note(s->err, "  with %s = %" PRId64 ", .for at %s", f->symbol->name, f->value,
+				       where.text);
+			break;
+		case NPU_MAC_IN_MACRO:
+			npu_error_note(s->err, "  in macro %s, used at %s", f->symbol->name, where.text);
+			break;
+		case NPU_MAC_IN_FILE:
+			npu_error_note(s->err, "  included at %s", where.text);
+			break;
+		}
+	}
+	if (n > MOST_FRAMES)
+		npu_error_note(s->err, "  and %u more around it", n - MOST_FRAMES);
+}
+
+static bool refuse(struct npu_mac *s, enum npu_error_code code, struct npu_mac_span span, const char *format,
+		   va_list args)
+{
+	char text[1024];
+	vsnprintf(text, sizeof text, format, args);
+	bool shown = npu_diag_has_room(&s->diag);
+	s->diag.source = source_of(s, span.begin);
+	npu_diag_at(&s->diag, code, span.begin, span.end, "%s", text);
+	if (shown)
+		note_frames(s);
+	s->failed = true;
+	s->stopped |= !s->reading;
+	return false;
+}
+
+bool npu_mac_refuse(struct npu_mac *s, struct npu_mac_span span, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	refuse(s, NPU_ERR_SYNTAX, span, format, args);
+	va_end(args);
+	return false;
+}
+
+bool npu_mac_refuse_as(struct npu_mac *s, enum npu_error_code code, struct npu_mac_span span, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	refuse(s, code, span, format, args);
+	va_end(args);
+	return false;
+}
+
+bool npu_mac_no_memory(struct npu_mac *s)
+{
+	s->out_of_memory = true;
+	s->failed = s->stopped = true;
+	return false;
+}
+
+static struct npu_mac_hint meant(const char *nearest)
+{
+	struct npu_mac_hint hint = { "" };
+	if (nearest)
+		snprintf(hint.text, sizeof hint.text, "; did you mean %s?", nearest);
+	return hint;
+}
+
+static bool wanted_of(struct npu_mac_span span, char out[LONGEST_NAME])
+{
+	size_t length = (size_t)(span.end - span.begin);
+	if (length == 0 || length >= LONGEST_NAME)
+		return false;
+	memcpy(out, span.begin, length);
+	out[length] = '\0';
+	return true;
+}
+
+struct npu_mac_hint npu_mac_hint_of(const char *const *names, unsigned n, struct npu_mac_span span)
+{
+	char wanted[LONGEST_NAME];
+	struct npu_mac_hint hint = { "" };
+	const char *nearest = wanted_of(span, wanted) ? npu_nearest(wanted, names, n) : NULL;
+	if (nearest)
+		return meant(nearest);
+	size_t used = (size_t)snprintf(hint.text, sizeof hint.text, "; one of");
+	for (unsigned i = 0; i < n && used < sizeof hint.text; i++)
+		used += (size_t)snprintf(hint.text + used, sizeof hint.text - used, "%s %s", i ? "," : "", names[i]);
+	return hint;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The order of the slots means nothing: of equally near names the first in the alphabet is told. */
+static struct npu_mac_hint nearest_of(const char **names, unsigned n, const char *wanted)
+{
+	qsort(names, n, sizeof *names, by_text);
+	return meant(npu_nearest(wanted, names, n));
+}
+
+struct npu_mac_hint npu_mac_hint(const struct npu_mac *s, struct npu_mac_span span)
+{
+	char wanted[LONGEST_NAME];
+	const char *names[MOST_NAMES];
+	unsigned n = 0;
+	if (!npu_diag_has_room(&s->diag) || !wanted_of(span, wanted))
+		return meant(NULL);
+	for (uint32_t i = 0; i < s->symbols.capacity && n < MOST_NAMES; i++) {
+		const struct npu_symbol *slot = &s->symbols.slots[i];
+		const struct npu_mac_symbol *symbol = slot->name ? (void *)(uintptr_t)slot->value : NULL;
+		if (symbol && symbol->binding && symbol->length < LONGEST_NAME)
+			names[n++] = symbol->name;
+	}
+	return nearest_of(names, n, wanted);
+}
+
+struct npu_mac_hint npu_mac_hint_any(const struct npu_mac *s, struct npu_mac_span span)
+{
+	char wanted[LONGEST_NAME];
+	const char *names[MOST_NAMES];
+	unsigned n = 0;
+	if (!npu_diag_has_room(&s->diag) || !wanted_of(span, wanted))
+		return meant(NULL);
+	for (; n < npu_nops && n < MOST_NAMES; n++)
+		names[n] = npu_ops[n].mnemonic;
+	for (uint32_t i = 0; i < s->symbols.capacity && n < MOST_NAMES; i++) {
+		const struct npu_symbol *slot = &s->symbols.slots[i];
+		const struct npu_mac_symbol *symbol = slot->name ? (void *)(uintptr_t)slot->value : NULL;
+		if (symbol && symbol->macro && symbol->length < LONGEST_NAME)
+			names[n++] = symbol->name;
+	}
+	return nearest_of(names, n, wanted);
+}

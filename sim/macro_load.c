@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and options for the macro assembler, which itself knows neither. */
+#include "sim/macro_load.h"
+#include "sim/config_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Larger programs than this are not meant; it keeps an endless pipe from filling memory. */
+enum { PROGRAM_FILE_MAX = 1 << 30, MOST_FOLDERS = 64 };
+
+/* Text never holds a NUL; the header of the binary form does. */
+static bool is_binary(const char *text, uint64_t nbytes)
+{
+	return memchr(text, '\0', nbytes < 64 ? nbytes : 64) != NULL || (nbytes >= 4 && memcmp(text, "NPUB", 4) == 0);
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static char *read_include(void *context, const char *path, uint64_t *nbytes, struct npu_error *err)
+{
+	struct stat st;
+	(void)context;
+	if (stat(path, &st) != 0)
+		return NULL;
+	if (S_ISREG(st.st_mode))
+		return read_whole_file(path, PROGRAM_FILE_MAX, nbytes, err);
+	npu_fail(err, NPU_ERR_IO, "%s is not a file", path);
+	return NULL;
+}
+
+/* Half of the memory that is there: an instruction takes 84 bytes, and growing an array needs both of its sizes. */
+static uint32_t most_insns(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t most = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 / 128 : NPU_MACRO_MAX_INSNS;
+	return most < NPU_MACRO_MAX_INSNS ? (uint32_t)most : NPU_MACRO_MAX_INSNS;
+}
+
+static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char *name, const struct macro_load *load,
+				  struct npu_error *err)
+{
+	const char *folders[MOST_FOLDERS];
+	struct npu_macro_options options = {
+		.capacity = load->capacity,
+		.params = load->params,
+		.nparams = load->nparams,
+		.folders = folders,
+		.read = read_include,
+		.max_insns = most_insns(),
+	};
+	unsigned at = 0;
+	for (const char *folder; load->cli && (folder = cli_next(load->cli, "include", &at));) {
+		if (options.nfolders == MOST_FOLDERS) {
+			npu_fail(err, NPU_ERR_USAGE, "--include %s: at most %d folders", folder, MOST_FOLDERS);
+			return NULL;
+		}
+		folders[options.nfolders++] = folder;
+	}
+	return npu_macro_text(text, nbytes, name, &options, err);
+}
+
+static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *name, const struct macro_load *load,
+				struct npu_error *err)
+{
+	if (load->nparams) {
+		npu_fail(err, NPU_ERR_USAGE, "%s: %s is binary, and parameters belong to kernels and to text", load->params[0],
+			 name);
+		return NULL;
+	}
+	struct npu_program *program = npu_program_decode((const uint8_t *)text, nbytes, name, err);
+	struct npu_macro *m = program ? calloc(1, sizeof *m) : NULL;
+	if (m)
+		m->program = program;
+	else if (program)
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (!m)
+		npu_program_free(program);
+	return m;
+}
+
+struct npu_macro *macro_load(const char *path, const struct macro_load *load, struct npu_error *err)
+{
+	uint64_t nbytes;
+	char *text = read_whole_file(path, PROGRAM_FILE_MAX, &nbytes, err);
+	if (!text)
+		return NULL;
+	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+	struct npu_macro *m = NULL;
+	if (nbytes == 0)
+		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
+	else if (is_binary(text, nbytes) || has_suffix(path, ".npub"))
+		m = decode(text, nbytes, name, load, err);
+	else
+		m = assemble(text, nbytes, name, load, err);
+	free(text);
+	return m;
+}
