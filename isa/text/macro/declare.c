@@ -116,7 +116,16 @@ static bool declare_param(struct npu_mac *s, const struct npu_mac_decl *d)
 		return refuse_second(s, d);
 	if (s->depth)
 		return npu_mac_refuse(s, d->span, ".param stands outside of .for, .if and .macro");
-	if (d->choices) {
+	/* a name alone may have got a value since it was read */
+	const struct npu_symbol *alone =
+	    d->choices && !d->choices[1] ? npu_symbols_find(&s->symbols, d->choices[0], strlen(d->choices[0])) : NULL;
+	const struct npu_mac_symbol *symbol = alone ? (void *)(uintptr_t)alone->value : NULL;
+	const struct npu_mac_binding *same = symbol ? symbol->binding : NULL;
+	if (same && !given) {
+		if (same->value.kind != NPU_MAC_INT && same->value.kind != NPU_MAC_WORD)
+			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s is no value", symbol->name);
+		value = same->value;
+	} else if (d->choices && !(same && same->value.kind == NPU_MAC_INT)) {
 		if (!choose(s, d, given, &value))
 			return false;
 	} else if (given) {

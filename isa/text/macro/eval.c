@@ -152,19 +152,24 @@ static bool compute(struct npu_mac *s, const struct npu_mac_node *node, int64_t 
 	}
 }
 
+/* A name that stands for a word, else the name itself, whatever else it means. */
+static const char *word_of(const struct npu_mac_node *node)
+{
+	const struct npu_mac_binding *b = node->symbol->binding;
+	return b && b->value.kind == NPU_MAC_WORD ? b->value.word : node->symbol->name;
+}
+
 /* mask == causal: whether a name stands for that word. */
-static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out, bool *done)
+static bool compare_words(const struct npu_mac_node *node, int64_t *out)
 {
 	const struct npu_mac_node *a = node->a, *b = node->b;
 	bool equality = node->op == NPU_PUNCT2('=', '=') || node->op == NPU_PUNCT2('!', '=');
-	*done = equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
+	bool words = equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
 		((a->symbol->binding && a->symbol->binding->value.kind == NPU_MAC_WORD) ||
 		 (b->symbol->binding && b->symbol->binding->value.kind == NPU_MAC_WORD));
-	if (!*done)
-		return true;
-	const char *x = npu_mac_word(s, a), *y = x ? npu_mac_word(s, b) : NULL;
-	if (!x || !y)
+	if (!words)
 		return false;
+	const char *x = word_of(a), *y = word_of(b);
 	*out = (strcmp(x, y) == 0) == (node->op == NPU_PUNCT2('=', '='));
 	return true;
 }
@@ -172,10 +177,7 @@ static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, in
 static bool binary_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
 	int64_t a, b;
-	bool words;
-	if (!compare_words(s, node, out, &words))
-		return false;
-	if (words)
+	if (compare_words(node, out))
 		return true;
 	if (!npu_mac_int(s, node->a, &a))
 		return false;
@@ -455,6 +457,19 @@ static bool is_sem(const struct npu_mac_value *value)
 	       (value->kind == NPU_MAC_OBJECT && value->object->kind == NPU_MAC_SEM_OBJECT);
 }
 
+/* fp16, block16, row: words that instructions know */
+static bool is_named_value(const char *name)
+{
+	for (unsigned kind = NPU_KIND_LOCAL; kind <= NPU_KIND_SCALE; kind++) {
+		const char *const *names;
+		unsigned n = npu_kind_names((enum npu_field_kind)kind, &names);
+		for (unsigned i = 0; i < n; i++)
+			if (strcmp(names[i], name) == 0)
+				return true;
+	}
+	return false;
+}
+
 bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_value *out)
 {
 	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
@@ -462,8 +477,15 @@ bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct np
 		*out = node->symbol->binding->value;
 		return out->kind != NPU_MAC_VIEW || (out->view = npu_mac_keep_view(s, out->view)) != NULL;
 	}
-	if (plain && !node->symbol->binding)
+	if (plain && is_named_value(node->symbol->name)) {
+		*out = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .word = node->symbol->name };
+		return true;
+	}
+	if (plain)
 		return unknown(s, node);
+	int64_t condition;
+	if (node->kind == NPU_MAC_CHOICE)
+		return npu_mac_int(s, node->a, &condition) && npu_mac_value(s, condition ? node->b : node->c, out);
 	if (is_object_name(node) && is_sem(&node->symbol->binding->value)) {
 		out->kind = NPU_MAC_SEM;
 		return npu_mac_sem_of(s, node, &out->sem);

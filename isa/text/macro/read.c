@@ -245,16 +245,20 @@ static bool read_bracket(struct npu_mac *s, struct npu_mac_bracket *bracket)
 {
 	struct npu_mac_index items[NPU_MAX_RANK + 1];
 	bracket->span.begin = s->cursor.token.begin;
-	npu_mac_advance(s); /* [ */
+	bracket->shape = npu_mac_is(s, '{');
+	npu_mac_advance(s); /* [ or { */
 	memset(items, 0, sizeof items);
 	do {
 		if (bracket->n > NPU_MAX_RANK)
 			return npu_mac_refuse(s, npu_mac_here(s), "more than %d indices", NPU_MAX_RANK);
-		if (!read_index(s, &items[bracket->n++]))
+		struct npu_mac_index *index = &items[bracket->n++];
+		if (!read_index(s, index))
 			return false;
+		if (bracket->shape && index->kind != NPU_MAC_ONE)
+			return npu_mac_refuse(s, index->span, "a shape is written {rows, cols}");
 	} while (npu_mac_take(s, ','));
-	if (!npu_mac_take(s, ']'))
-		return npu_mac_expected(s, "a comma or ]");
+	if (!npu_mac_take(s, bracket->shape ? '}' : ']'))
+		return npu_mac_expected(s, bracket->shape ? "a comma or }" : "a comma or ]");
 	bracket->span.end = s->cursor.before;
 	bracket->items = npu_mac_alloc(s, bracket->n, sizeof *bracket->items);
 	if (bracket->items)
@@ -275,7 +279,7 @@ static struct npu_mac_node *read_brackets(struct npu_mac *s, struct npu_mac_node
 	enum { MOST = 3 };
 	struct npu_mac_bracket brackets[MOST];
 	memset(brackets, 0, sizeof brackets);
-	while (node && npu_mac_is(s, '[')) {
+	while (node && (npu_mac_is(s, '[') || npu_mac_is(s, '{'))) {
 		if (node->n == MOST) {
 			npu_mac_refuse(s, npu_mac_here(s), "too many brackets");
 			return NULL;
@@ -291,6 +295,16 @@ static struct npu_mac_node *read_brackets(struct npu_mac *s, struct npu_mac_node
 	}
 	if (node && take_turn(s))
 		node->turned = !node->turned;
+	return close_node(s, node);
+}
+
+static struct npu_mac_node *turned(struct npu_mac *s, struct npu_mac_node *inner, const char *begin)
+{
+	if (!inner || !take_turn(s))
+		return inner;
+	struct npu_mac_node *node = npu_mac_new_node(s, NPU_MAC_TURN, begin);
+	if (node)
+		node->a = inner;
 	return close_node(s, node);
 }
 
@@ -340,7 +354,7 @@ static struct npu_mac_node *read_call(struct npu_mac *s, const struct npu_token 
 	if (!node->args)
 		return NULL;
 	memcpy(node->args, args, n * sizeof *args);
-	return close_node(s, node);
+	return turned(s, close_node(s, node), name->begin);
 }
 
 /* sram:0x10 */
@@ -396,12 +410,7 @@ static struct npu_mac_node *read_paren(struct npu_mac *s)
 		npu_mac_expected(s, "an operator or )");
 		return NULL;
 	}
-	if (!take_turn(s))
-		return inner;
-	struct npu_mac_node *node = npu_mac_new_node(s, NPU_MAC_TURN, begin);
-	if (node)
-		node->a = inner;
-	return close_node(s, node);
+	return turned(s, inner, begin);
 }
 
 static struct npu_mac_node *read_primary(struct npu_mac *s)

@@ -87,9 +87,12 @@ static bool run_if(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	uint32_t regions = s->region_depth, base = s->region_base;
 	if (!npu_mac_int(s, stmt->branch.condition, &condition))
 		return false;
-	struct npu_mac_stmt *taken = condition ? stmt->branch.then : stmt->branch.otherwise;
+	bool ok = true;
 	s->region_base = regions;
-	bool ok = run_block(s, taken) && check_regions(s, stmt->span, regions);
+	/* no scope of its own: what it declares is there behind it */
+	for (struct npu_mac_stmt *t = condition ? stmt->branch.then : stmt->branch.otherwise; t && ok; t = t->next)
+		ok = npu_mac_run(s, t);
+	ok = ok && check_regions(s, stmt->span, regions);
 	s->region_base = base;
 	return ok;
 }

@@ -53,9 +53,11 @@ struct npu_mac_index {
 	struct npu_mac_span span;
 };
 
+/* [i, from:to], or {rows, cols}: the first bytes seen in another shape. */
 struct npu_mac_bracket {
 	struct npu_mac_index *items;
 	unsigned n;
+	bool shape;
 	struct npu_mac_span span;
 };
 

@@ -165,6 +165,30 @@ static bool slice(struct npu_mac *s, struct npu_mac_view *v, const struct npu_ma
 	return true;
 }
 
+/* {rows, cols} of what lies dense: its first bytes, as rows without gaps. */
+static bool reshape(struct npu_mac *s, struct npu_mac_view *v, const struct npu_mac_bracket *b)
+{
+	struct npu_matrix matrix;
+	bool vector;
+	if (v->rank < 0 || v->layout != NPU_LAYOUT_ROW || !npu_mac_matrix_of(v, &matrix, &vector) || matrix.stride)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "only what lies dense in rows can have another shape");
+	uint64_t there = npu_matrix_extent(&matrix), bits = npu_dtype_bits(v->dtype), bytes = 0;
+	for (unsigned d = b->n; d-- > 0;) {
+		int64_t length;
+		if (!npu_mac_int_in(s, b->items[d].from, "a dimension", 1, (int64_t)1 << 40, &length))
+			return false;
+		bool innermost = d + 1 == b->n;
+		v->dim[d] = (struct npu_mac_dim){ (uint64_t)length, innermost ? bits : bytes * 8 };
+		bool over = innermost ? (bytes = npu_dtype_bytes(v->dtype, (uint64_t)length), false)
+				      : __builtin_mul_overflow(bytes, (uint64_t)length, &bytes);
+		if (over || bytes > there)
+			return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "this shape takes more than the %" PRIu64
+						 " bytes of %s", there, v->object->name);
+	}
+	v->rank = (int)b->n;
+	return true;
+}
+
 /* ---- whole things ---- */
 
 static bool view_of_object(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_object *object,
@@ -215,7 +239,7 @@ static bool view_of_name(struct npu_mac *s, const struct npu_mac_node *node, str
 					 node->symbol->name);
 	}
 	for (unsigned i = first; i < node->n; i++)
-		if (!slice(s, out, &node->brackets[i]))
+		if (!(node->brackets[i].shape ? reshape : slice)(s, out, &node->brackets[i]))
 			return false;
 	out->turned ^= node->turned;
 	return true;
