@@ -129,7 +129,7 @@ json_t *report_json_params(const struct simulation *s)
 		const char *text = macro->params[i].value;
 		char *end;
 		long long number = strtoll(text, &end, 10);
-		json_object_set_new(params, macro->params[i].name, *end ? json_name(text) : json_integer(number));
+		json_object_set_new(params, macro->params[i].name, *end ? report_json_text(text) : json_integer(number));
 	}
 	return params;
 }
