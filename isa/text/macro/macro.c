@@ -269,7 +269,7 @@ char *npu_macro_loop_values(const struct npu_macro *m, uint32_t insn, char *out,
 	uint64_t used = 0;
 	if (size)
 		out[0] = '\0';
-	if (!loops->of || insn >= m->program->ninsns || insn >= loops->recorded)
+	if (!loops || !loops->of || insn >= m->program->ninsns || insn >= loops->recorded)
 		return out;
 	for (uint32_t i = loops->of[insn]; i && n < MOST; i = loops->turns[i].around)
 		chain[n++] = &loops->turns[i];
