@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+/* -- npu.h -- */
 enum npu_error_code {
 #define ERROR(CODE, exit_status, doc) NPU_ERR_##CODE,
 #include "isa/error.def"
@@ -36,6 +37,7 @@ bool npu_fail_at(struct npu_error *err, enum npu_error_code code, const char *fi
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Appends a line of text below what is there; cut at the end of the buffer. */
 void npu_error_note(struct npu_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* -- private -- */
 /* Appends lines of another error's text, \n between them, each as it is. */
 void npu_error_notes(struct npu_error *err, const char *lines);
 /* Puts text before what is there; the rest stays. */
@@ -43,8 +45,10 @@ void npu_error_before(struct npu_error *err, const char *format, ...) __attribut
 /* Sets the place alone; `file` may be NULL. */
 void npu_error_place(struct npu_error *err, const char *file, uint32_t line, uint32_t column);
 int npu_error_exit_status(enum npu_error_code code);
+/* -- npu.h -- */
 /* "FILE:LINE:COL: text" as far as the place is known, into `out` (cut to `size`); returns `out`. */
 char *npu_error_print(const struct npu_error *err, char *out, uint64_t size);
+/* -- private -- */
 
 /* The name in names[0..n) nearest to `name` by edit distance, NULL when none is near enough to be meant. */
 const char *npu_nearest(const char *name, const char *const *names, unsigned n);

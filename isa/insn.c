@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding, decoding and the facts of the tables. */
+#define NPU_INLINE /* here, for all callers that do not inline */
 #include "isa/insn.h"
 
 #include <string.h>

@@ -16,6 +16,7 @@ enum npu_engine {
 	NPU_ENGINES
 };
 
+/* -- npu.h -- */
 enum npu_dtype {
 #define DTYPE(NAME, text, bits, is_float, is_signed) NPU_##NAME,
 #include "isa/dtype.def"
@@ -31,6 +32,7 @@ enum npu_op {
 #define INSN(OP, mnemonic, opcode, f, engine, doc) NPU_OP_##OP = (opcode),
 #include "isa/npu.def"
 };
+/* -- private -- */
 
 enum npu_format_index {
 #define FORMAT(f, doc) NPU_FORMAT_##f,
@@ -45,7 +47,9 @@ enum npu_format_index {
 #define END_FORMAT(f) };
 #include "isa/npu.def"
 
+/* -- npu.h -- */
 enum { NPU_SYNC_SLOTS = 2, NPU_INSN_BYTES = 64, NPU_INSN_WORDS = 8 };
+/* -- private -- */
 
 /* `count` 0: the slot is not used. */
 struct npu_sem_ref {
@@ -65,6 +69,7 @@ struct npu_insn {
 	};
 };
 
+/* -- npu.h -- */
 /* Local addresses: one 32-bit space, the accumulators in its upper half. */
 #define NPU_ACC_BIT 0x80000000u
 static inline bool npu_is_acc(uint32_t local) { return (local & NPU_ACC_BIT) != 0; }
@@ -73,14 +78,26 @@ static inline uint32_t npu_local_offset(uint32_t local) { return local & ~NPU_AC
 /* Facts of the table; `op` must be one of enum npu_op, which npu_op_known() tells. */
 bool npu_op_known(unsigned op);
 const char *npu_op_mnemonic(unsigned op);
+/* -- private -- */
 enum npu_engine npu_op_engine(unsigned op);
 enum npu_format_index npu_op_format(unsigned op);
 bool npu_op_is_sync(unsigned op);
 const char *npu_engine_name(enum npu_engine e);
+/* -- npu.h -- */
 const char *npu_dtype_name(enum npu_dtype t);
 bool npu_dtype_is_float(enum npu_dtype t);
-/* 0 for what is no type. Inline, as all of the layout that every machine part asks for: a call costs more than the answer. */
-static inline unsigned npu_dtype_bits(enum npu_dtype t)
+/* 0 for what is no type. */
+unsigned npu_dtype_bits(enum npu_dtype t);
+/* Bytes of `n` elements of type `t`, rounded up to a whole byte. */
+uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n);
+/* -- private -- */
+
+/* Inline in the tree, as all of the layout that every machine part asks for: a call costs more than the answer. insn.c has
+ * them for callers outside. */
+#ifndef NPU_INLINE
+#define NPU_INLINE extern inline __attribute__((gnu_inline))
+#endif
+NPU_INLINE unsigned npu_dtype_bits(enum npu_dtype t)
 {
 	static const uint8_t bits_of[NPU_DTYPES] = {
 #define DTYPE(NAME, text, bits, is_float, is_signed) bits,
@@ -88,8 +105,7 @@ static inline unsigned npu_dtype_bits(enum npu_dtype t)
 	};
 	return (unsigned)t < NPU_DTYPES ? bits_of[t] : 0;
 }
-/* Bytes of `n` elements of type `t`, rounded up to a whole byte. */
-static inline uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n) { return (n * npu_dtype_bits(t) + 7) / 8; }
+NPU_INLINE uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n) { return (n * npu_dtype_bits(t) + 7) / 8; }
 
 /* All fields at the initial values of the table, required ones 0; no waits, no posts. Where a kernel starts from. */
 struct npu_insn npu_insn_initial(enum npu_op op);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+/* -- npu.h -- */
 struct npu_limits {
 	uint64_t sram_bytes;
 	uint64_t accum_bytes;
@@ -24,5 +25,6 @@ struct npu_capacity {
 	uint32_t load_channels;
 	uint32_t store_channels;
 };
+/* -- private -- */
 
 #endif

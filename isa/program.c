@@ -53,6 +53,16 @@ bool npu_program_show_names(struct npu_program *p)
 	return ok;
 }
 
+uint32_t npu_program_ninsns(const struct npu_program *program)
+{
+	return program->ninsns;
+}
+
+struct npu_limits npu_program_needs(const struct npu_program *program)
+{
+	return program->needs;
+}
+
 uint64_t npu_tensor_bytes(const struct npu_tensor *t)
 {
 	uint64_t outer = 1;

@@ -28,7 +28,9 @@ struct npu_sem {
 	enum npu_engine waiter; /* NPU_ENGINES: nobody waits for it */
 };
 
+/* -- npu.h -- */
 enum npu_tensor_dir { NPU_TENSOR_IN, NPU_TENSOR_OUT, NPU_TENSOR_INOUT, NPU_TENSOR_TEMP };
+/* -- private -- */
 
 /* A named range of DRAM. Strides are dense row-major in `shape`; with a blocked layout the two innermost dimensions are
  * whole blocks. Tensors have names of their own and may overlap (views). */
@@ -132,12 +134,18 @@ uint32_t npu_assembly_insn(struct npu_assembly *, const struct npu_insn *);
 /* Fills in defaults (posting and waiting engines from the uses), computes `needs` and `hash`, and checks what
  * npu_program_check checks. The assembly is consumed, also on failure. NULL on failure. */
 struct npu_program *npu_assembly_finish(struct npu_assembly *, struct npu_error *err);
+/* -- npu.h -- */
 void npu_program_free(struct npu_program *);
+/* -- private -- */
 
 /* What a loader must be able to rely on: known opcodes, operands in range and legal for the instruction (types,
  * layouts, nonzero dimensions, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and
  * one waiting engine each, tables long enough, counts <= max, tensors and buffers well-formed. */
 bool npu_program_check(const struct npu_program *, struct npu_error *err);
+/* -- npu.h -- */
+/* Number of instructions; what the program touches. */
+uint32_t npu_program_ninsns(const struct npu_program *);
+struct npu_limits npu_program_needs(const struct npu_program *);
 /* Refuses a program that needs more than the hardware has, with the numbers. */
 bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
 /* Makes every name one that can be shown (isa/plain.h), for a program whose names go to people and reports: of a name that
@@ -146,14 +154,18 @@ bool npu_program_fits(const struct npu_program *, const struct npu_limits *, str
 bool npu_program_show_names(struct npu_program *);
 /* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
 uint64_t npu_insn_print(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
+/* -- private -- */
 /* "file:line" of an instruction into `out`, "#number" when it is not known; returns `out`. */
 char *npu_insn_place(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
 
-/* Binary form (.npub): magic, version, sections; little-endian, mmap-able; isa/npub.c draws it. */
+/* -- npu.h -- */
+/* Binary form (.npub): magic, version, sections; little-endian, mmap-able; isa/npub.h draws it. */
 bool npu_program_write(const struct npu_program *, const char *path, struct npu_error *err);
 struct npu_program *npu_program_read(const char *path, struct npu_error *err);
+/* -- private -- */
 /* From memory, for loaders and fuzzers. `file` is what errors call it. */
 struct npu_program *npu_program_decode(const uint8_t *bytes, uint64_t nbytes, const char *file, struct npu_error *err);
+/* -- npu.h -- */
 /* Bytes in *out (free() them), their number returned, 0 when out of memory. */
 uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 
@@ -161,6 +173,7 @@ uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
 /* The whole program as flat text, malloc'ed, NUL-terminated; NULL when out of memory. */
 char *npu_disasm_text(const struct npu_program *);
+/* -- private -- */
 
 #ifdef __cplusplus
 }

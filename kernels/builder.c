@@ -91,6 +91,17 @@ const struct npu_error *npu_builder_error(const struct npu_builder *b)
 	return npu_builder_failed(b) ? &b->error : NULL;
 }
 
+void npu_builder_fail(struct npu_builder *b, enum npu_error_code code, const char *format, ...)
+{
+	char text[sizeof b->error.text];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (!npu_builder_failed(b))
+		npu_fail(&b->error, code == NPU_ERR_NONE ? NPU_ERR_VALUE : code, "%s", text);
+}
+
 const struct npu_capacity *npu_builder_capacity(const struct npu_builder *b)
 {
 	return &b->capacity;

@@ -11,6 +11,7 @@
 
 struct npu_builder;
 
+/* -- npu.h -- */
 struct npu_builder *npu_builder_new(const char *program, const struct npu_capacity *);
 /* Frees the builder and returns the program; NULL with the first error (for buffers that do not fit: what did not fit
  * and by how much, with a map of all buffers). */
@@ -20,6 +21,9 @@ void npu_builder_discard(struct npu_builder *);
 bool npu_builder_failed(const struct npu_builder *);
 /* The first error, NULL while there is none. */
 const struct npu_error *npu_builder_error(const struct npu_builder *);
+/* Fails with an error of the kernel's own, unless there is one already. */
+void npu_builder_fail(struct npu_builder *, enum npu_error_code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 const struct npu_capacity *npu_builder_capacity(const struct npu_builder *);
 
 /* A tensor in DRAM, dense, placed one after the other, aligned to 4 KiB. */
@@ -59,6 +63,7 @@ struct npu_semaphore {
 struct npu_semaphore npu_semaphore(struct npu_builder *, const char *name, uint32_t initial);
 /* The slot of an order that is not used. */
 #define NPU_NO_SEMAPHORE ((struct npu_semaphore){ 0 })
+/* -- private -- */
 
 /* Up to two waits and two posts of one instruction; missing ones are zero. */
 struct npu_order {
@@ -66,10 +71,12 @@ struct npu_order {
 	struct npu_semaphore post[NPU_SYNC_SLOTS];
 };
 
+/* -- npu.h -- */
 /* A block table, in DRAM too; its index for gather and scatter. */
 uint32_t npu_block_table(struct npu_builder *, const char *name, uint32_t count, const uint32_t *entries);
 void npu_region(struct npu_builder *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void npu_region_end(struct npu_builder *);
+/* -- private -- */
 
 /* Adds an instruction (16 Mi at most: then it fails, so long loops should look at npu_builder_failed); op and operands
  * from the union, order from `order` (NULL: none). Fields that are not set are 0, which is FP32 for a type: set types

@@ -174,7 +174,7 @@ char *npu_args_print(const struct npu_kernel *k, const struct npu_args *args, ch
 struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct npu_capacity *capacity,
 				     struct npu_args *args, struct npu_error *err)
 {
-	if (!k->resolve(capacity, args, err))
+	if (!(k->resolve ? k->resolve(capacity, args, err) : npu_args_check(k, args, err)))
 		return NULL;
 	struct npu_builder *b = npu_builder_new(k->name, capacity);
 	bool emitted = b && k->emit(b, args);

@@ -5,6 +5,7 @@
 
 #include "kernels/builder.h"
 
+/* -- npu.h -- */
 enum npu_param_type { NPU_PARAM_INT, NPU_PARAM_CHOICE };
 
 /* One parameter. A `derived` one has no fixed default: the kernel's `resolve` fills it in (tiles, seq_q, kv_heads). */
@@ -36,31 +37,53 @@ struct npu_expect {
 	uint64_t dram_write_bytes;
 };
 
-struct npu_reference_io; /* named tensors as doubles; kernels/reference.h */
+struct npu_reference_io; /* named tensors as doubles; read and written by name */
 
+/* Changes when a program that was compiled with an older npu.h would misunderstand this one. New members go to the end
+ * of struct npu_kernel and struct npu_param, and fields to the end of operands, without changing it. */
+enum { NPU_ABI = 1 };
+
+/* A member that is not set is zero: nothing. */
 struct npu_kernel {
+	uint32_t abi;        /* NPU_ABI, set in plug-ins by NPU_PLUGIN */
+	uint32_t size;       /* bytes of this struct, likewise */
+	uint32_t param_size; /* bytes of struct npu_param, likewise */
+	uint32_t reserved;
 	const char *name;
 	const char *summary; /* one line */
 	const struct npu_param *params;
 	unsigned nparams;
 	/* Fills derived parameters and checks all of them against the hardware; an error names the parameter, and for a
-	 * tile that a person named, the sizes that would fit. Resolving again changes nothing. */
+	 * tile that a person named, the sizes that would fit. Resolving again changes nothing. NULL: no parameter is
+	 * derived, and ranges are all there is to check. */
 	bool (*resolve)(const struct npu_capacity *, struct npu_args *, struct npu_error *);
 	/* Emits the program; arguments are resolved. */
 	bool (*emit)(struct npu_builder *, const struct npu_args *);
-	/* What the program must move and multiply, from the parameters alone. */
+	/* What the program must move and multiply, from the parameters alone; NULL in plug-ins that do not tell. */
 	struct npu_expect (*expect)(const struct npu_args *);
 	/* The plain result in double for `--values`: reads tensors by name through `io`, writes outputs; NULL where
 	 * there is none yet. */
 	bool (*reference)(const struct npu_args *, struct npu_reference_io *io);
+	/* How far element i of an output may lie from the reference before it is rounded to the type of the tensor:
+	 * fills in bound[i], 0 exact, INFINITY anything. `io` holds inputs and the reference's outputs; `exp_error` is
+	 * the relative error of exp. False: no bound is known. NULL: `tolerance` tells. */
+	bool (*bound)(const struct npu_args *, const struct npu_reference_io *io, double exp_error, const char *tensor,
+		      double *bound);
+	/* Of plug-ins without `bound`: the same for every element, as a share of the largest finite magnitude in the
+	 * reference of that output. 0: exact. */
+	double tolerance;
 };
+/* -- private -- */
 
 /* Shipped kernels, NULL-terminated. */
 extern const struct npu_kernel *const npu_kernels[];
-/* NULL when there is none of that name. */
+/* -- npu.h -- */
+/* A shipped kernel; NULL when there is none of that name. */
 const struct npu_kernel *npu_kernel_find(const char *name);
+/* -- private -- */
 /* Whether a parameter has an effect with these arguments. */
 bool npu_param_matters(const struct npu_kernel *, const struct npu_args *, unsigned param);
+/* -- npu.h -- */
 /* Index of a parameter, -1 when there is none of that name. */
 int npu_param_index(const struct npu_kernel *, const char *name);
 /* Value of a parameter, `missing` when the kernel has none of that name. */
@@ -76,5 +99,6 @@ char *npu_args_print(const struct npu_kernel *, const struct npu_args *, char *o
 /* resolve + emit. NULL with an error. */
 struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
 				     struct npu_error *);
+/* -- private -- */
 
 #endif

@@ -19,6 +19,7 @@ struct npu_reference_io {
 	struct npu_reference_tensor *tensors;
 };
 
+/* -- npu.h -- */
 /* A tensor of exactly `count` elements, NULL when there is none of that name and size. */
 const double *npu_reference_read(const struct npu_reference_io *, const char *name, uint64_t count);
 double *npu_reference_write(const struct npu_reference_io *, const char *name, uint64_t count);
@@ -26,6 +27,7 @@ double *npu_reference_write(const struct npu_reference_io *, const char *name, u
 /* D[m,n] = A[m,k] B[k,n]; transpose_b: B is stored [n,k]. Each sum runs in the order of k. */
 void npu_reference_matmul(uint64_t m, uint64_t n, uint64_t k, const double *a, const double *b, bool transpose_b,
 			  double *d);
+/* -- private -- */
 /* P = softmax of each row of scale * S[rows, seq], hidden positions 0; row r is query row r of the mask. Rows hidden
  * altogether, and rows whose visible scores are all -inf, are 0; a NaN or +inf among them makes all of them NaN. In
  * place is fine. */

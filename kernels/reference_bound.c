@@ -388,6 +388,8 @@ static const struct {
 bool npu_reference_bound(const struct npu_kernel *kernel, const struct npu_args *args,
 			 const struct npu_reference_io *io, double exp_error, const char *tensor, double *bound)
 {
+	if (kernel->bound)
+		return kernel->bound(args, io, exp_error, tensor, bound);
 	for (unsigned i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
 		if (bounds[i].kernel == kernel && !strcmp(bounds[i].tensor, tensor))
 			return bounds[i].fill(args, io, exp_error, bound);
