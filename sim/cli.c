@@ -3,6 +3,7 @@
 #include "sim/cli.h"
 #include "sim/config.h"
 #include "sim/output.h"
+#include "sim/plugin.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,6 +20,10 @@ static const struct cli_option hardware_options[] = {
 	{ "hw", 0, "NAME|FILE.yaml", "hardware: a preset or a YAML file; edge-1mb when none is named" },
 	{ "set", 0, "KEY=VALUE", "the same as KEY=VALUE without --set; may be repeated, left to right" },
 };
+static const struct cli_option plugin_options[] = {
+	{ "plugin-timeout", 0, "SECONDS", "how long a call into a plug-in may take; 60 when not given, 0: for ever" },
+	{ "plugin-memory", 0, "SIZE", "how much memory it may take; 4GiB when not given, 0: all" },
+};
 static const struct cli_option common_options[] = {
 	{ "help", 'h', NULL, "this help" },
 };
@@ -33,6 +38,10 @@ const struct cli_option *cli_command_option(const struct cli_command *command, u
 		for (unsigned i = 0; i < sizeof hardware_options / sizeof *hardware_options; i++)
 			if (n-- == 0)
 				return &hardware_options[i];
+	if (command && command->takes_plugins)
+		for (unsigned i = 0; i < sizeof plugin_options / sizeof *plugin_options; i++)
+			if (n-- == 0)
+				return &plugin_options[i];
 	return n < sizeof common_options / sizeof *common_options ? &common_options[n] : NULL;
 }
 
@@ -243,7 +252,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 		status = parse(&cli, argv);
 		if (!status && cli_value(&cli, "help"))
 			cli_print_help(command, stdout);
-		else if (!status && !(status = check_words(&cli)))
+		else if (!status && !(status = check_words(&cli)) && !plugin_fork(&cli, &status))
 			status = command->run(&cli);
 	} else {
 		cli_usage("out of memory");

@@ -26,6 +26,7 @@ struct cli_command {
 	unsigned min_words, max_words;
 	bool takes_hardware;   /* --hw, --set and section.key=value */
 	bool takes_parameters; /* key=value */
+	bool takes_plugins;    /* a word may be a plug-in: then the command runs in a child (sim/plugin.h) */
 	bool hidden;           /* works, but --help does not list it */
 	int (*run)(struct cli *);
 };

@@ -5,6 +5,7 @@
 #include "models/matrix.h"
 #include "sim/config_file.h"
 #include "sim/output.h"
+#include "sim/plugin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ const struct npu_kernel *kernel_find(const char *name, struct npu_error *err)
 {
 	const char *names[256];
 	unsigned n = 0;
+	if (is_plugin(name))
+		return plugin_kernel(name, err);
 	const struct npu_kernel *kernel = npu_kernel_find(name);
 	if (kernel)
 		return kernel;
@@ -68,6 +71,8 @@ void work_fini(struct work *work)
 
 static bool is_file(const char *name)
 {
+	if (is_plugin(name))
+		return false;
 	return strcmp(name, "-") == 0 || strchr(name, '/') || has_suffix(name, ".npu") || has_suffix(name, ".npub") ||
 	       (!npu_kernel_find(name) && access(name, F_OK) == 0);
 }
@@ -87,6 +92,7 @@ static bool build_kernel(struct work *work, const struct cli *cli, const char *n
 	work->kernel = kernel_find(name, err);
 	if (!work->kernel)
 		return false;
+	snprintf(work->subject, sizeof work->subject, "%s", work->kernel->name);
 	npu_args_init(work->kernel, &work->args);
 	for (unsigned i = 0; i < cli->nparameters; i++)
 		if (!npu_args_set(work->kernel, &work->args, cli->parameters[i], err))

@@ -223,8 +223,13 @@ static bool refer(struct values *v, struct npu_error *err)
 {
 	const struct values_request *r = &v->request;
 	struct npu_reference_io io = { r->program->ntensors, v->tensors };
-	return !r->kernel || r->kernel->reference(r->args, &io) ||
-	       npu_fail(err, NPU_ERR_MEMORY, "out of memory for the reference of %s", r->kernel->name);
+	if (!r->kernel || r->kernel->reference(r->args, &io))
+		return true;
+	if (r->kernel->abi) /* a plug-in, which looks for tensors by name and size */
+		return npu_fail(err, NPU_ERR_PLUGIN,
+				"the reference of %s failed: it found a tensor missing or of another size, or no memory",
+				r->kernel->name);
+	return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the reference of %s", r->kernel->name);
 }
 
 static bool stores_to(const struct npu_program *p, uint32_t insn, uint64_t addr)

@@ -145,7 +145,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_check = {
 	.name = "check",
-	.synopsis = "KERNEL|FILE.npu|FILE.npub|- [key=value...]",
+	.synopsis = "KERNEL|FILE.npu|FILE.npub|./PLUGIN.so|- [key=value...]",
 	.summary = "find races, deadlock, bad addresses and reads of nothing",
 	.text =
 	    "Proves that the values of a program do not depend on timing, or names two instructions, the bytes they "
@@ -163,5 +163,6 @@ const struct cli_command cmd_check = {
 	.max_words = 1,
 	.takes_hardware = true,
 	.takes_parameters = true,
+	.takes_plugins = true,
 	.run = run,
 };

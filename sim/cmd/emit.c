@@ -26,7 +26,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_emit = {
 	.name = "emit",
-	.synopsis = "KERNEL [key=value...]",
+	.synopsis = "KERNEL|./PLUGIN.so [key=value...]",
 	.summary = "write the program of a kernel",
 	.text = "The program depends on the hardware, which chooses tiles and places buffers.\n"
 		"\n"
@@ -36,5 +36,6 @@ const struct cli_command cmd_emit = {
 	.max_words = 1,
 	.takes_hardware = true,
 	.takes_parameters = true,
+	.takes_plugins = true,
 	.run = run,
 };

@@ -99,7 +99,7 @@ static int run(struct cli *cli)
 
 const struct cli_command cmd_kernel = {
 	.name = "kernel",
-	.synopsis = "list | show KERNEL [key=value...]",
+	.synopsis = "list | show KERNEL|./PLUGIN.so [key=value...]",
 	.summary = "list the kernels, or show the parameters of one",
 	.text = "show prints defaults, legal values and what derived parameters (tiles) become on the hardware.\n"
 		"\n"
@@ -108,5 +108,6 @@ const struct cli_command cmd_kernel = {
 	.max_words = 2,
 	.takes_hardware = true,
 	.takes_parameters = true,
+	.takes_plugins = true,
 	.run = run,
 };

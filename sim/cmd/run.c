@@ -232,13 +232,14 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_run = {
 	.name = "run",
-	.synopsis = "KERNEL|FILE.npu|FILE.npub|- [key=value...]",
+	.synopsis = "KERNEL|FILE.npu|FILE.npub|./PLUGIN.so|- [key=value...]",
 	.summary = "simulate a kernel or a program",
 	.text = "Runs the program on the machine and prints how busy each engine was, what each stalled cycle waited for, and "
 		"how much data movement hid under compute. A file is text or binary by its first bytes, - is stdin.\n"
 		"\n"
 		"  npusim run flash_attention seq=1024 heads=8 head_dim=128 --timeline fa.pftrace\n"
 		"  npusim run qk.npu --hw edge-2mb sram.size=1MiB --report qk.json\n"
+		"  npusim run ./mine.so rows=128 --values\n"
 		"\n"
 		"With --values the program is also executed. Inputs come from --tensor files (raw bytes, little-endian, as they "
 		"lie in DRAM) or from --seed; every output of a kernel, and every output of a text file that says what it should "
@@ -252,5 +253,6 @@ const struct cli_command cmd_run = {
 	.max_words = 1,
 	.takes_hardware = true,
 	.takes_parameters = true,
+	.takes_plugins = true,
 	.run = run,
 };

@@ -57,8 +57,8 @@ small=(gemm m=32 n=32 k=32)
 refuse 2 'unknown command "ruin"; did you mean run?' ruin
 refuse 2 'unknown command "frobnicate"; npusim --help lists the commands' frobnicate
 refuse 2 'unknown option --hepl; did you mean --help?' --hepl
-refuse 2 'usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run
-refuse 2 'b.npu: one word too many; usage: npusim run KERNEL|FILE.npu|FILE.npub|- [key=value...]' run a.npu b.npu
+refuse 2 'usage: npusim run KERNEL|FILE.npu|FILE.npub|./PLUGIN.so|- [key=value...]' run
+refuse 2 'b.npu: one word too many; usage: npusim run KERNEL|FILE.npu|FILE.npub|./PLUGIN.so|- [key=value...]' run a.npu b.npu
 refuse 2 '=3: the name before = is missing' run gemm =3
 refuse 2 'm: its value is missing, as in m=VALUE' run gemm m
 refuse 2 'sram.size: its value is missing, as in sram.size=VALUE' run gemm sram.size

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plug-in inside the child: found, copied, checked; and its functions, each call announced to the parent. */
+#include "sim/plugin_parts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/reference.h"
+
+/* The first version of the struct ended here. */
+enum { LEAST_SIZE = offsetof(struct npu_kernel, tolerance) + sizeof(double),
+       LEAST_PARAM_SIZE = offsetof(struct npu_param, with) + sizeof(const char *) };
+
+/* The plug-in of this process. The functions of a kernel have no argument to find it by, and the process exists for it
+ * alone. */
+static struct plugin {
+	struct plugin_watch *watch;
+	const char *path;
+	struct npu_kernel own;    /* as the plug-in has it, with this npusim's idea of the structs */
+	struct npu_kernel kernel; /* the same with watched functions */
+	struct npu_param params[NPU_MAX_PARAMS];
+	int calls; /* that have begun and not ended */
+	int out;   /* stdout, put aside during a call */
+} plugin;
+
+void plugin_watched_by(struct plugin_watch *watch)
+{
+	plugin.watch = watch;
+}
+
+/* During a call stdout is stderr: a plug-in that prints shall not print into a report. */
+static void enter(enum plugin_call call)
+{
+	if (plugin.calls++)
+		return;
+	fflush(stdout);
+	plugin.out = dup(STDOUT_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (!plugin.watch)
+		return;
+	plugin.watch->base_bytes = plugin_resident(getpid());
+	plugin.watch->since_ns = plugin_now_ns();
+	plugin.watch->call = call;
+}
+
+static void leave(void)
+{
+	if (--plugin.calls)
+		return;
+	fflush(stdout);
+	dup2(plugin.out, STDOUT_FILENO);
+	close(plugin.out);
+	if (plugin.watch)
+		plugin.watch->call = PLUGIN_CALL_NONE;
+}
+
+/* ---- the functions ---- */
+
+/* An error that a plug-in filled in, or did not. */
+static bool told(const char *function, struct npu_error *err)
+{
+	if (!err)
+		return false;
+	err->file[sizeof err->file - 1] = '\0';
+	err->text[sizeof err->text - 1] = '\0';
+	if (err->code == NPU_ERR_NONE)
+		npu_fail_at(err, NPU_ERR_PLUGIN, plugin.path, 0, 0, "%s failed without an error", function);
+	return false;
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	if (!plugin.own.resolve)
+		return npu_args_check(&plugin.kernel, args, err);
+	if (err)
+		*err = (struct npu_error){ 0 };
+	enter(PLUGIN_CALL_RESOLVE);
+	bool ok = plugin.own.resolve(capacity, args, err);
+	leave();
+	return ok ? plugin_check_args(&plugin.kernel, args, plugin.path, err) : told("resolve", err);
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	enter(PLUGIN_CALL_EMIT);
+	bool ok = plugin.own.emit(b, args);
+	leave();
+	if (!ok)
+		npu_builder_fail(b, NPU_ERR_PLUGIN, "%s: emit failed without an error", plugin.path);
+	return ok;
+}
+
+static struct npu_expect expect(const struct npu_args *args)
+{
+	enter(PLUGIN_CALL_EXPECT);
+	struct npu_expect expected = plugin.own.expect(args);
+	leave();
+	return expected;
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	enter(PLUGIN_CALL_REFERENCE);
+	bool ok = plugin.own.reference(args, io);
+	leave();
+	return ok;
+}
+
+/* `tolerance` of the largest magnitude. */
+static bool tolerance_bound(const struct npu_reference_io *io, const char *tensor, double *bound)
+{
+	for (unsigned t = 0; t < io->n; t++) {
+		const struct npu_reference_tensor *output = &io->tensors[t];
+		if (!output->at || strcmp(output->name, tensor) != 0)
+			continue;
+		double largest = 0;
+		for (uint64_t i = 0; i < output->count; i++)
+			if (isfinite(output->at[i]))
+				largest = fmax(largest, fabs(output->at[i]));
+		for (uint64_t i = 0; i < output->count; i++)
+			bound[i] = plugin.own.tolerance * largest;
+		return true;
+	}
+	return false;
+}
+
+static bool bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, const char *tensor,
+		  double *out)
+{
+	if (!plugin.own.bound)
+		return tolerance_bound(io, tensor, out);
+	enter(PLUGIN_CALL_BOUND);
+	bool ok = plugin.own.bound(args, io, exp_error, tensor, out);
+	leave();
+	return ok;
+}
+
+/* ---- loading ---- */
+
+static bool unfit(struct npu_error *err, const char *text)
+{
+	return npu_fail_at(err, NPU_ERR_FORMAT, plugin.path, 0, 0, "%s", text);
+}
+
+static bool all_zero(const unsigned char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/* A struct of which the plug-in knows `theirs` bytes: what it does not know is zero, what this npusim does not know must
+ * be. */
+static bool copy(void *to, size_t ours, const void *from, size_t theirs)
+{
+	memset(to, 0, ours);
+	memcpy(to, from, theirs < ours ? theirs : ours);
+	return theirs <= ours || all_zero((const unsigned char *)from + ours, theirs - ours);
+}
+
+/* The plug-in's struct as one of this npusim. */
+static bool take(const struct npu_kernel *theirs, struct npu_error *err)
+{
+	static const char newer[] = "uses what a newer npu.h has; this npusim is too old for it";
+	if (theirs->abi != NPU_ABI)
+		return npu_fail_at(err, NPU_ERR_FORMAT, plugin.path, 0, 0,
+				   "built for version %u of the plug-in interface, and this npusim has %d: build it with the "
+				   "npu.h of this npusim%s",
+				   theirs->abi, NPU_ABI, theirs->abi ? "" : " (its struct has to begin with NPU_PLUGIN)");
+	if (theirs->size < LEAST_SIZE || theirs->param_size < LEAST_PARAM_SIZE)
+		return unfit(err, "its struct npu_kernel has to begin with NPU_PLUGIN");
+	if (!copy(&plugin.own, sizeof plugin.own, theirs, theirs->size))
+		return unfit(err, newer);
+	const unsigned char *params = (const unsigned char *)theirs->params;
+	for (unsigned i = 0; params && i < theirs->nparams && i < NPU_MAX_PARAMS; i++)
+		if (!copy(&plugin.params[i], sizeof plugin.params[i], params + (size_t)i * theirs->param_size,
+			  theirs->param_size))
+			return unfit(err, newer);
+	if (params)
+		plugin.own.params = plugin.params;
+	return plugin_check(&plugin.own, plugin.path, err);
+}
+
+/* dlerror() begins with the path, where it is about this file. */
+static bool not_loaded(const char *path, struct npu_error *err)
+{
+	const char *text = dlerror();
+	size_t n = strlen(path);
+	if (strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	return npu_fail_at(err, NPU_ERR_FORMAT, plugin.path, 0, 0, "cannot be loaded: %s", text);
+}
+
+static bool load(struct npu_error *err)
+{
+	/* dlopen looks for a name without a slash in the system's folders. */
+	char path[4096];
+	snprintf(path, sizeof path, "%s%s", strchr(plugin.path, '/') ? "" : "./", plugin.path);
+	FILE *in = fopen(path, "rb");
+	if (!in)
+		return npu_fail_at(err, NPU_ERR_IO, plugin.path, 0, 0, "cannot be read: %s", strerror(errno));
+	fclose(in);
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object)
+		return not_loaded(path, err);
+	const struct npu_kernel *theirs = dlsym(object, "npu_plugin");
+	return theirs ? take(theirs, err)
+		      : unfit(err, "is no plug-in: it does not export npu_plugin, a struct npu_kernel (see npu.h)");
+}
+
+const struct npu_kernel *plugin_kernel(const char *path, struct npu_error *err)
+{
+	if (plugin.path && strcmp(plugin.path, path) != 0) {
+		npu_fail_at(err, NPU_ERR_USAGE, path, 0, 0, "a second plug-in, after %s; one would be right", plugin.path);
+		return NULL;
+	}
+	if (plugin.kernel.name)
+		return &plugin.kernel;
+	plugin.path = path;
+	enter(PLUGIN_CALL_LOAD);
+	bool ok = load(err);
+	leave();
+	if (!ok)
+		return NULL;
+	plugin.kernel = plugin.own;
+	plugin.kernel.resolve = resolve;
+	plugin.kernel.emit = emit;
+	plugin.kernel.expect = plugin.own.expect ? expect : NULL;
+	plugin.kernel.reference = plugin.own.reference ? reference : NULL;
+	plugin.kernel.bound = plugin.own.reference ? bound : NULL;
+	return &plugin.kernel;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plug-in with everything that can be wrong with one: a struct that STRUCT chooses when it is compiled, a function
+ * that misbehaves as MISHAP=WHERE:WHAT in the environment says. */
+#include <npu.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GOOD, OTHER_ABI, NO_HEADER, SHORT, NEWER, LONGER, NO_NAME, NO_EMIT, NO_SUMMARY, WILD_NAME, MANY, NO_LIST, NO_PARAM_NAME,
+       TWICE, MIN_MAX, OUTSIDE, NO_CHOICES, WITH, UNDERIVED, NO_MEANING, BAD_TYPE };
+
+#ifndef STRUCT
+#define STRUCT GOOD
+#endif
+
+static void misbehave(const char *what)
+{
+	if (strcmp(what, "crash") == 0) {
+		*(volatile int *)8 = 0;
+	} else if (strcmp(what, "abort") == 0) {
+		abort();
+	} else if (strcmp(what, "exit") == 0) {
+		exit(0);
+	} else if (strcmp(what, "loop") == 0) {
+		for (volatile int i = 0;; i = !i)
+			continue;
+	} else if (strcmp(what, "sleep") == 0) {
+		for (;;)
+			pause();
+	} else if (strcmp(what, "memory") == 0) {
+		for (size_t n = 1 << 20;;)
+			memset(malloc(n), 1, n);
+	} else if (strcmp(what, "print") == 0) {
+		printf("printed by the plug-in\n");
+	} else if (strcmp(what, "close") == 0) {
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+	}
+}
+
+static const char *what_in(const char *where)
+{
+	const char *mishap = getenv("MISHAP");
+	size_t n = strlen(where);
+	return mishap && strncmp(mishap, where, n) == 0 && mishap[n] == ':' ? mishap + n + 1 : "";
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	const char *what = what_in("resolve");
+	(void)capacity;
+	misbehave(what);
+	if (strcmp(what, "false") == 0)
+		return false;
+	if (strcmp(what, "range") == 0)
+		args->value[0] = 5000;
+	if (strcmp(what, "choice") == 0)
+		args->value[1] = -1;
+	if (strcmp(what, "error") == 0)
+		return npu_fail(err, NPU_ERR_FIT, "rows=%d are too many today", (int)args->value[0]);
+	return true;
+}
+
+static bool emit(struct npu_builder *b, const struct npu_args *args)
+{
+	const char *what = what_in("emit");
+	uint64_t rows = (uint64_t)args->value[0];
+	struct npu_dram X = npu_tensor(b, "X", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ rows, 64 });
+	struct npu_dram Y = npu_tensor(b, "Y", NPU_FP16, NPU_TENSOR_OUT, 2, (uint64_t[]){ rows, 64 });
+	struct npu_semaphore full = npu_semaphore(b, "full", 0);
+	uint32_t x = npu_sram(b, "x", X.bytes, -1);
+
+	misbehave(what);
+	npu_load(b, .local = x, .dram = X.addr, .rows = (uint32_t)rows, .cols = 64, .post = { full });
+	npu_store(b, .local = x, .dram = Y.addr, .rows = (uint32_t)rows, .cols = 64, .wait = { full });
+	if (strcmp(what, "opcode") == 0)
+		npu_emit_op(b, __FILE__, 7, 0xee, &(struct npu_none_operands){ 0 }, sizeof(struct npu_none_operands));
+	if (strcmp(what, "newer") == 0) {
+		struct {
+			struct npu_fill_operands fill;
+			uint32_t of_tomorrow;
+		} operands = { .fill = { .dst = x, .rows = 1, .cols = 1 }, .of_tomorrow = 1 };
+		npu_emit_op(b, __FILE__, 8, NPU_OP_VFILL, &operands, sizeof operands);
+	}
+	if (strcmp(what, "operand") == 0)
+		npu_load(b, .local = x, .dram = X.addr, .rows = 0, .cols = 64);
+	return strcmp(what, "false") != 0;
+}
+
+static bool reference(const struct npu_args *args, struct npu_reference_io *io)
+{
+	const char *what = what_in("reference");
+	uint64_t n = (uint64_t)args->value[0] * 64;
+	const double *X = npu_reference_read(io, strcmp(what, "tensor") == 0 ? "Z" : "X", n);
+	double *Y = npu_reference_write(io, "Y", n);
+	misbehave(what);
+	if (!X || !Y)
+		return false;
+	memcpy(Y, X, n * sizeof *Y);
+	if (strcmp(what, "wrong") == 0)
+		Y[70] += 1;
+	return true;
+}
+
+static const char *const words[] = { "none", "some", NULL };
+static const char *const nothing[] = { NULL };
+static const struct npu_param params[] = {
+	{ .name = STRUCT == NO_PARAM_NAME ? NULL : "rows",
+	  .type = STRUCT == BAD_TYPE ? (enum npu_param_type)9 : NPU_PARAM_INT,
+	  .initial = STRUCT == OUTSIDE ? 2000 : 16,
+	  .min = STRUCT == MIN_MAX ? 2000 : 1,
+	  .max = 1000,
+	  .derived = STRUCT == UNDERIVED,
+	  .unit = "row",
+	  .meaning = STRUCT == NO_MEANING ? NULL : "rows to copy",
+	  .with = STRUCT == WITH ? "mask=window" : NULL },
+	{ .name = STRUCT == TWICE ? "rows" : "how",
+	  .type = NPU_PARAM_CHOICE,
+	  .choices = STRUCT == NO_CHOICES ? nothing : words,
+	  .unit = "",
+	  .meaning = "a choice" },
+};
+
+/* A plug-in of another time: more behind the end of the struct. */
+struct later {
+	struct npu_kernel kernel;
+	uint64_t more;
+};
+
+#if defined WITHOUT_SYMBOL
+const struct npu_kernel another_name;
+#elif defined LATER
+extern __attribute__((visibility("default"))) const struct later later __asm__("npu_plugin");
+const struct later later = { .kernel = {
+#else
+const struct npu_kernel npu_plugin = {
+#endif
+#if !defined WITHOUT_SYMBOL
+	.abi = STRUCT == OTHER_ABI ? 7 : STRUCT == NO_HEADER ? 0 : NPU_ABI,
+	.size = STRUCT == SHORT ? 16 : STRUCT == NEWER || STRUCT == LONGER ? sizeof(struct later) : sizeof(struct npu_kernel),
+	.param_size = sizeof(struct npu_param),
+	.name = STRUCT == NO_NAME ? NULL : STRUCT == WILD_NAME ? (const char *)16 : "mishap",
+	.summary = STRUCT == NO_SUMMARY ? NULL : "Y = X, or not",
+	.params = STRUCT == NO_LIST ? NULL : params,
+	.nparams = STRUCT == MANY ? 65 : 2,
+	.resolve = STRUCT == UNDERIVED ? NULL : resolve,
+	.emit = STRUCT == NO_EMIT ? NULL : emit,
+	.reference = reference,
+#if defined LATER
+	}, .more = STRUCT == NEWER
+#endif
+};
+#endif
+
+#if defined CALLS_NOBODY
+extern void a_function_that_nobody_has(void);
+void call_it(void);
+void call_it(void) { a_function_that_nobody_has(); }
+#endif
+
+static __attribute__((constructor)) void begin(void) { misbehave(what_in("load")); }

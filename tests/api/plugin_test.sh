@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Plug-ins that are well: kernel show, emit, check, run --values. Plug-ins that are not: each way of going wrong is one
+# line on stderr and an exit status, and never takes npusim along.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR MISHAP
+# A crash shall be one, in a build with a sanitizer too.
+export ASAN_OPTIONS=handle_segv=0:handle_abort=0:detect_leaks=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# build FILE OPTION...: a plug-in from mishap.c. It is not linked to libnpu.
+build() {
+    local file=$1
+    shift
+    cc -std=c17 -Wall -Wextra -Werror -Wno-unused-const-variable -I"$BUILD/kernels/api" -fPIC -shared "$@" \
+        -o "$file" "$SRC/tests/api/mishap.c" || fail "$file does not compile"
+}
+
+# says STATUS TEXT ARGUMENT...: npusim ARGUMENT... ends with that status and prints that one line on stderr, nothing on stdout.
+says() {
+    local want=$1 text=$2 got=0
+    shift 2
+    timeout 60 "$NPUSIM" "$@" >out 2>err </dev/null || got=$?
+    [ "$got" = "$want" ] || fail "MISHAP=${MISHAP:-} npusim $*: exit status $got, not $want"
+    printf 'npusim: %s\n' "$text" | diff - err >&2 || fail "MISHAP=${MISHAP:-} npusim $*: other words"
+    [ ! -s out ] || fail "MISHAP=${MISHAP:-} npusim $*: something on stdout: $(head -3 out)"
+}
+
+runs() {
+    timeout 60 "$NPUSIM" "$@" >out 2>err </dev/null || fail "npusim $*: exit status $?: $(cat err)"
+}
+
+build good.so -DSTRUCT=GOOD
+
+# ---- it is a kernel as any other ----
+
+runs kernel show ./good.so
+diff - out >&2 <<'END' || fail 'kernel show'
+mishap: Y = X, or not
+
+parameter  default  on edge-1mb  legal      unit  meaning
+rows            16           16  1 to 1000  row   rows to copy
+how           none         none  none|some        a choice
+END
+runs emit good.so rows=4
+grep -q '^\.tensor X\[4, 64\] fp16 in' out && grep -q '"mishap.c"' out || fail "emit: $(cat out)"
+runs check ./good.so how=some
+grep -qx 'mishap: clean; 2 instructions, 1 semaphore' out || fail "check: $(cat out)"
+runs run ./good.so rows=4 --values --check --timeline t.pftrace --report r.json
+grep -q '^mishap  *rows=4 how=none$' out && grep -Eq '^Y +fp16 +256 +\. +\. +exact ' out || fail "run --values: $(cat out)"
+grep -q '"subject": "mishap"' r.json || fail "the report names something else: $(head -20 r.json)"
+cp good.so plug_in
+runs kernel show ./plug_in
+says 2 'mishap has no parameter row, did you mean rows?' run good.so row=4
+says 2 'rows=4000: must be 1 to 1000 row' run good.so rows=4000
+MISHAP=resolve:error says 1 'rows=16 are too many today' run good.so
+
+# What it prints does not end up in a report.
+MISHAP=emit:print runs run ./good.so --json
+[ "$(head -c 1 out)" = '{' ] && ! grep -q printed out && grep -qx 'printed by the plug-in' err || fail 'stdout of a plug-in'
+
+# ---- its functions ----
+
+for call in resolve emit reference; do
+    MISHAP=$call:crash says 1 "./good.so: $call crashed: Segmentation fault (signal 11)" run ./good.so --values -q
+    MISHAP=$call:abort says 1 "./good.so: $call crashed: Aborted (signal 6)" run ./good.so --values -q
+    MISHAP=$call:exit says 1 "./good.so: $call called exit(0)" run ./good.so --values -q
+    MISHAP=$call:loop says 1 "./good.so: $call has not returned after 0.2 s (--plugin-timeout sets the limit)" \
+        run ./good.so --values -q --plugin-timeout 0.2
+    MISHAP=$call:sleep says 1 "./good.so: $call has not returned after 0.2 s (--plugin-timeout sets the limit)" \
+        run ./good.so --values -q --plugin-timeout 0.2
+    MISHAP=$call:memory says 1 "./good.so: $call took more than 64 MiB of memory (--plugin-memory sets the limit)" \
+        run ./good.so --values -q --plugin-memory 64MiB
+done
+for command in 'kernel show' emit check; do
+    # shellcheck disable=SC2086
+    MISHAP=resolve:crash says 1 './good.so: resolve crashed: Segmentation fault (signal 11)' $command ./good.so
+done
+MISHAP=load:crash says 1 './good.so: loading it crashed: Segmentation fault (signal 11)' check ./good.so
+MISHAP=load:exit says 1 './good.so: loading it called exit(0)' check ./good.so
+MISHAP=emit:close runs run ./good.so -q
+
+MISHAP=resolve:false says 1 './good.so: resolve failed without an error' run ./good.so
+MISHAP=resolve:range says 1 './good.so: its parameter rows: resolve made it 5000, outside of 1 to 1000' run ./good.so
+MISHAP=resolve:choice says 1 './good.so: its parameter how: resolve made it -1, outside of 0 to 1' run ./good.so
+MISHAP=emit:false says 1 './good.so: emit failed without an error' run ./good.so
+MISHAP=emit:opcode says 1 "$SRC/tests/api/mishap.c:7: opcode 0xee is not known to libnpu $("$NPUSIM" --version | cut -d ' ' -f 2)" run ./good.so
+MISHAP=emit:newer says 1 "$SRC/tests/api/mishap.c:8: vfill has operands that libnpu $("$NPUSIM" --version | cut -d ' ' -f 2) does not know" \
+    run ./good.so
+MISHAP=emit:operand timeout 60 "$NPUSIM" run ./good.so >out 2>err && fail 'an illegal operand is taken'
+grep -q '^npusim: mishap.c:[0-9]*: #2 load: ' err || fail "an illegal operand is not placed: $(cat err)"
+MISHAP=reference:tensor says 1 'the reference of mishap failed: it found a tensor missing or of another size, or no memory' \
+    run ./good.so --values -q
+MISHAP=reference:wrong timeout 60 "$NPUSIM" run ./good.so --values -q >out 2>err && fail 'wrong values are taken'
+grep -q 'Y\[1,6\]' err || fail "wrong values are not told: $(cat err)"
+
+# ---- what is no plug-in ----
+
+says 2 './none.so: cannot be read: No such file or directory' run ./none.so
+says 2 'none.so: cannot be read: No such file or directory' run none.so
+echo 'not a shared object' >text.so
+timeout 60 "$NPUSIM" run text.so >out 2>err
+[ $? = 2 ] && grep -q '^npusim: text.so: cannot be loaded: ' err || fail "a text file: $(cat err)"
+head -c 4096 good.so >cut.so
+says 1 'cut.so: loading it crashed: Bus error (signal 7)' run cut.so
+build unresolved.so -DCALLS_NOBODY
+says 2 'unresolved.so: cannot be loaded: undefined symbol: a_function_that_nobody_has' check unresolved.so
+build nameless.so -DWITHOUT_SYMBOL -Wno-unused-function -Wno-unused-variable
+says 2 'nameless.so: is no plug-in: it does not export npu_plugin, a struct npu_kernel (see npu.h)' check nameless.so
+
+# ---- its struct ----
+
+# wrong STATUS STRUCT TEXT
+wrong() {
+    build "$2.so" -DSTRUCT="$2"
+    says "$1" "$2.so: $3" kernel show "$2.so"
+}
+
+wrong 2 OTHER_ABI 'built for version 7 of the plug-in interface, and this npusim has 1: build it with the npu.h of this npusim'
+wrong 2 NO_HEADER 'built for version 0 of the plug-in interface, and this npusim has 1: build it with the npu.h of this npusim (its struct has to begin with NPU_PLUGIN)'
+wrong 2 SHORT 'its struct npu_kernel has to begin with NPU_PLUGIN'
+wrong 1 NO_NAME 'its kernel has no name of letters, digits and _'
+wrong 1 WILD_NAME 'loading it crashed: Segmentation fault (signal 11)'
+wrong 1 NO_SUMMARY 'its kernel has no summary of one line'
+wrong 1 NO_EMIT 'its kernel has no emit'
+wrong 1 MANY 'its kernel has 65 parameters, 64 are possible'
+wrong 1 NO_LIST 'its kernel has 2 parameters and no list of them'
+wrong 1 NO_PARAM_NAME 'its parameter number 0 has no name of letters, digits and _'
+wrong 1 TWICE 'its parameter rows is there twice'
+wrong 1 MIN_MAX 'its parameter rows has a min of 2000 above its max of 1000'
+wrong 1 OUTSIDE 'its parameter rows: the initial value is 2000, outside of 1 to 1000'
+wrong 1 NO_CHOICES 'its parameter how has no choices'
+wrong 1 WITH 'its parameter rows has a `with` that is no choice of another parameter'
+wrong 1 UNDERIVED 'its parameter rows is derived, and there is no resolve to derive it'
+wrong 1 NO_MEANING 'its parameter rows has no unit ("" for none) or no meaning, of one line each'
+wrong 1 BAD_TYPE 'its parameter rows has a type that is neither NPU_PARAM_INT nor NPU_PARAM_CHOICE'
+
+# A later npu.h: what is zero means nothing, what is not needs a later npusim.
+build later.so -DLATER -DSTRUCT=LONGER
+runs run later.so --values -q
+build later.so -DLATER -DSTRUCT=NEWER
+says 2 'later.so: uses what a newer npu.h has; this npusim is too old for it' run later.so
+
+# ---- options ----
+
+says 2 '--plugin-timeout soon: seconds would be right, 0 for no limit' run ./good.so --plugin-timeout soon
+says 2 '--plugin-memory much: a size as 512MiB would be right, 0 for no limit' run ./good.so --plugin-memory much
+runs run ./good.so -q --plugin-timeout 0 --plugin-memory 0
+
+[ $failures = 0 ] || exit 1
+echo 'a plug-in is a kernel as any other, and what it does wrong is told'
