@@ -24,6 +24,7 @@ struct npu_capacity {
 	uint32_t dram_granule;    /* bytes of one DRAM access */
 	uint32_t load_channels;
 	uint32_t store_channels;
+	uint32_t reserved[8];     /* zero; room for more */
 };
 /* -- private -- */
 

@@ -179,7 +179,7 @@ static void print_line(const char *line, const char *header)
 
 static void print_header(const char *folder, const char *name)
 {
-	char path[LINE_BYTES], line[LINE_BYTES];
+	char path[2 * LINE_BYTES], line[LINE_BYTES];
 	bool public = false, any = false, gap = false;
 	snprintf(path, sizeof path, "%s/%s", folder, name);
 	FILE *in = fopen(path, "r");
