@@ -5,7 +5,7 @@
 set -uo pipefail
 unset NPUSIM_PRESETS NO_COLOR MISHAP
 # A crash shall be one, in a build with a sanitizer too.
-export ASAN_OPTIONS=handle_segv=0:handle_abort=0:detect_leaks=0
+export ASAN_OPTIONS=handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
