@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,10 @@ struct limits {
 static bool is_elf(const char *path)
 {
 	char magic[4];
+	struct stat status;
+	/* A pipe is read once, by whoever takes it for a program. */
+	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+		return false;
 	FILE *in = fopen(path, "rb");
 	bool elf = in && fread(magic, 1, sizeof magic, in) == sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
 	if (in)
@@ -40,9 +45,7 @@ static bool is_elf(const char *path)
 bool is_plugin(const char *word)
 {
 	size_t n = strlen(word);
-	/* A pipe is read once, by whoever takes it for a program. */
-	return (n > 3 && strcmp(word + n - 3, ".so") == 0) ||
-	       (strchr(word, '/') && strncmp(word, "/dev/", 5) != 0 && is_elf(word));
+	return (n > 3 && strcmp(word + n - 3, ".so") == 0) || (strchr(word, '/') && is_elf(word));
 }
 
 static const char *plugin_word(const struct cli *cli)

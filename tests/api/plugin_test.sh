@@ -88,6 +88,25 @@ MISHAP=load:crash says 1 './good.so: loading it crashed: Segmentation fault (sig
 MISHAP=load:exit says 1 './good.so: loading it called exit(0)' check ./good.so
 MISHAP=emit:close runs run ./good.so -q
 
+# Whoever ends npusim ends the plug-in.
+MISHAP=emit:sleep "$NPUSIM" run ./good.so >out 2>err &
+parent=$! child=''
+for ((i = 0; i < 100000; i++)); do
+    child=$(cat "/proc/$parent/task/$parent/children" 2>/dev/null) && [ -n "$child" ] && break
+done
+kill -TERM $parent && wait $parent 2>/dev/null
+[ -n "$child" ] || fail 'the plug-in does not run in a child'
+for ((i = 0; i < 100000; i++)); do
+    [ -d "/proc/${child// /}" ] || break
+done
+[ ! -d "/proc/${child// /}" ] || [ "$(awk '/^State/ { print $2 }' "/proc/${child// /}/status")" = Z ] || fail 'the child outlives npusim'
+
+# A program that comes through a named pipe is read once.
+mkfifo program.fifo
+"$NPUSIM" emit ./good.so rows=2 -o program.npu
+cat program.npu >program.fifo &
+runs run ./program.fifo -q
+
 MISHAP=resolve:false says 1 './good.so: resolve failed without an error' run ./good.so
 MISHAP=resolve:range says 1 './good.so: its parameter rows: resolve made it 5000, outside of 1 to 1000' run ./good.so
 MISHAP=resolve:choice says 1 './good.so: its parameter how: resolve made it -1, outside of 0 to 1' run ./good.so
