@@ -235,10 +235,10 @@ static void push_requests(struct dram *d, uint64_t seed, unsigned n)
 	uint64_t pause = ONE_OF(&rng, 0, 4, 20, 60), jump = ONE_OF(&rng, 4, 16, 64, 1024);
 	uint32_t most = (uint32_t)ONE_OF(&rng, 64, 256, 256, 1024), whole = (uint32_t)ONE_OF(&rng, 1, 32, 256);
 	for (uint32_t tag = 0; tag < n; tag++) {
-		uint64_t x = stream_random(&rng);
+		uint64_t x = stream_random(&rng) << 32 | stream_random(&rng);
 		uint32_t port = x % 3, nbytes = (uint32_t)((x >> 8) % most / whole * whole);
-		clk += x >> 20 & 3 ? 0 : (x >> 24) % (2 * pause + 1);
-		clk += (x >> 40) % 512 == 0 ? 20000 : 0;
+		clk += x >> 20 & 3 ? 0 : (x >> 24 & 0xffff) % (2 * pause + 1);
+		clk += x >> 40 & 511 ? 0 : 20000;
 		if (stream_random(&rng) % jump == 0)
 			at[port] = stream_random(&rng) % (1 << 24) / whole * whole;
 		struct dram_request r = { .addr = at[port],
