@@ -54,10 +54,11 @@ void dram_command(struct dram *d, struct channel *ch, uint32_t op, uint32_t bank
 		tell(d, ch, op, bank, row, 0, clk);
 }
 
-void dram_watch_column(struct dram *d, struct channel *ch, const struct entry *e, uint32_t op, uint64_t clk)
+void dram_watch_column(struct dram *d, struct channel *ch, const struct entry *e, uint32_t column, uint32_t op,
+		       uint64_t clk)
 {
 	if (d->config.ranks > 1)
 		forbid_other_ranks(d, ch, &d->plan.rules[op], d->plan.rank_of[e->bank], clk);
 	if (d->hooks.command)
-		tell(d, ch, op, e->bank, e->row, e->column, clk);
+		tell(d, ch, op, e->bank, e->row, column, clk);
 }

@@ -102,10 +102,11 @@ struct plan {
 	bank_set rank_banks[MAX_RANKS];
 	uint32_t banks, groups; /* a channel, all ranks */
 	uint32_t burst_clk, burst_bytes;
-	uint32_t data_gap[2];  /* [write]: column command to first data */
-	uint32_t read_clk;     /* RD to the completion of its read */
-	uint32_t high, low;    /* drain when more than high writes wait, stop at low */
-	uint32_t piece_bursts; /* no piece is larger than a queue */
+	uint32_t data_gap[2];     /* [write]: column command to first data */
+	uint32_t read_clk;        /* RD to the completion of its read */
+	uint32_t before_close[2]; /* [write]: back-to-back bursts from a bank's last on before a PRE of it can leave */
+	uint32_t high, low;       /* drain when more than high writes wait, stop at low */
+	uint32_t piece_bursts;    /* no piece is larger than a queue */
 	/* address bits above the burst */
 	struct field group, column, bank, rank;
 	uint32_t row_shift, row_mask; /* mask 0: rows is no power of two */
@@ -211,6 +212,8 @@ struct channel {
 	uint64_t now;             /* of the last decision */
 	uint64_t due;             /* of the next, as far as known; NEVER: idle */
 	uint64_t command_free[2]; /* command buses */
+	uint64_t rest;            /* rows and refresh known at the last column decision come no sooner */
+	bool rolls;               /* the next burst follows the last train without a gap, as far as known */
 	uint64_t age;
 	uint64_t data_from, data_end; /* the last interval of data on the bus, which may still grow */
 	uint64_t write_due;           /* no waiting write is overdue before this */
@@ -232,6 +235,8 @@ struct channel {
 	struct door door[DRAM_PORTS];
 	uint32_t writes_outside;              /* pieces at the doors */
 	struct row_set reads_outside, writes; /* rows of pieces at the doors; of all that wait */
+	uint16_t reads[PIECE_BURSTS + 1];     /* pieces that wait with as many bursts to go */
+	uint32_t some_reads;                  /* a bit for each of these numbers */
 	uint64_t entry_clk;                   /* when the next piece can come in, unless door_moved */
 	uint32_t entry_port;
 	bool door_moved;
@@ -298,8 +303,8 @@ static inline struct piece *piece_of(const struct dram *d, uint32_t id)
 {
 	return &d->piece[id & d->piece_mask];
 }
-/* Takes the decisions of a channel that have been put off. */
-void dram_catch_up(struct dram *, struct channel *);
+/* Takes decisions of a channel that have been put off if there are any before clk. */
+void dram_catch_up(struct dram *, struct channel *, uint64_t clk);
 void dram_piece_done(struct dram *, struct piece *, uint64_t clk); /* as its owner sees it */
 static inline void piece_gone(const struct dram *d, const struct piece *p)
 {
@@ -323,30 +328,14 @@ static inline uint64_t allowed_at(const struct dram *d, const struct channel *ch
 }
 /* op starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what follows. */
 void dram_command(struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);
-void dram_watch_column(struct dram *, struct channel *, const struct entry *, uint32_t op, uint64_t clk);
+/* What a RD or WR means to other ranks, and to who watches; the rest is train.c's. */
+void dram_watch_column(struct dram *, struct channel *, const struct entry *, uint32_t column, uint32_t op,
+		       uint64_t clk);
 
 static inline void not_before(uint64_t *next, uint64_t clk)
 {
 	if (*next < clk)
 		*next = clk;
-}
-
-/* The same as dram_command() for RD and WR. What waits for the same direction has waited until now, so its next start
- * needs no maximum. */
-static inline void column_command(struct dram *d, struct channel *ch, bool write, const struct entry *e, uint64_t clk)
-{
-	const struct column_gaps *gaps = &d->plan.column_gaps[write];
-	uint32_t bank = e->bank, same = column_op(write), other = column_op(!write);
-	uint64_t *group = ch->group_next[d->plan.group_of[bank]].next,
-		 *rank = ch->rank_next[d->plan.rank_of[bank]].next;
-	not_before(&ch->bank_next[bank].next[DRAM_PRE], clk + gaps->precharge);
-	group[same] = clk + gaps->same_group;
-	rank[same] = clk + gaps->same_rank;
-	not_before(&group[other], clk + gaps->other_group);
-	not_before(&rank[other], clk + gaps->other_rank);
-	ch->command_free[0] = clk + d->plan.command_clk[DRAM_RD];
-	if (d->watched)
-		dram_watch_column(d, ch, e, same, clk);
 }
 
 /* queue.c */
@@ -363,8 +352,9 @@ void dram_enter(struct dram *, struct channel *, uint32_t port);
 void dram_to_door(struct dram *, struct channel *, uint32_t port, uint32_t piece);
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
 void dram_row_closed(struct channel *, uint32_t bank);
-void dram_burst_taken(const struct dram *, struct channel *, struct queue *,
-		      uint16_t entry);                                 /* one burst fewer waits */
+/* Bursts that waited in a queue have gone; those of one entry. */
+void dram_bursts_taken(const struct dram *, struct channel *, struct queue *, uint32_t bursts);
+void dram_lane_advances(const struct dram *, struct channel *, struct queue *, uint16_t entry, uint32_t bursts);
 void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
 void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
 
@@ -373,6 +363,10 @@ static inline uint32_t row_key(const struct dram *d, const struct piece *p)
 {
 	uint32_t row = (p->row << d->plan.bank_bits | (p->bank & d->plan.bank.mask)) + 1;
 	return row * 0x9e3779b1u >> 26;
+}
+static inline bool row_set_has(const struct row_set *set, uint32_t key)
+{
+	return set->some >> key & 1;
 }
 static inline void row_set_add(struct row_set *set, uint32_t key)
 {
@@ -383,6 +377,21 @@ static inline void row_set_drop(struct row_set *set, uint32_t key)
 {
 	if (--set->pieces[key] == 0)
 		set->some &= ~((uint64_t)1 << key);
+}
+
+/* train.c: the next burst of the entry starts at clk; those of its piece that surely follow it go with it, before
+ * `before`. */
+void dram_train(struct dram *, struct channel *, uint16_t entry, uint64_t clk, uint64_t before);
+
+/* A read piece has `now` bursts to go after `before`; 0: it is new, or complete. */
+static inline void read_advances(struct channel *ch, uint32_t before, uint32_t now)
+{
+	if (before && --ch->reads[before] == 0)
+		ch->some_reads &= ~(1u << before);
+	if (now) {
+		ch->reads[now]++;
+		ch->some_reads |= 1u << now;
+	}
 }
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */

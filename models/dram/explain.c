@@ -159,7 +159,7 @@ void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uin
 		if (!has_piece(d, id))
 			continue;
 		const struct piece *p = piece_of(d, id);
-		dram_catch_up(d, &d->channel[p->channel]);
+		dram_catch_up(d, &d->channel[p->channel], to);
 		uint64_t end = i + 1 < q->pieces ? min64(to, p->done) : to;
 		if (runs.to < end)
 			explain_piece(d, p, end, &runs);

@@ -217,6 +217,17 @@ static void plan_columns(struct plan *p)
 	}
 }
 
+/* Burst k after the last one of a bank leaves the command bus no later than that bank's PRE can:
+ * k x burst + length(RD) <= gap + length(PRE). */
+static void plan_closes(struct plan *p)
+{
+	for (uint32_t write = 0; write < 2; write++) {
+		uint32_t close = p->column_gaps[write].precharge + p->command_clk[DRAM_PRE];
+		uint32_t read = p->command_clk[DRAM_RD];
+		p->before_close[write] = close < read ? 1 : 1 + (close - read) / p->burst_clk;
+	}
+}
+
 static void plan_rules(struct plan *p, const struct dram_config *c)
 {
 	int64_t B = dram_burst_clk(c);
@@ -232,6 +243,7 @@ static void plan_rules(struct plan *p, const struct dram_config *c)
 	}
 	drop_implied(p, c);
 	plan_columns(p);
+	plan_closes(p);
 }
 
 static void plan_commands(struct plan *p, const struct dram_config *c)

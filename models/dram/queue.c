@@ -180,32 +180,38 @@ static void remove_entry(struct channel *ch, struct queue *q, uint16_t at)
 }
 
 /* Its age grows by the bursts of the other lanes in between. It stays older than what is behind it in its bank. */
-static void next_burst(const struct dram *d, struct queue *q, struct entry *e, uint16_t at)
+static void next_burst(const struct dram *d, struct queue *q, struct entry *e, uint16_t at, uint32_t bursts)
 {
 	uint32_t bank = e->bank;
-	e->age += piece_of(d, e->piece)->lanes;
+	e->age += bursts * piece_of(d, e->piece)->lanes;
 	if (q->first_hit[bank] == at)
 		q->hit_age[bank] = e->age;
 	if (q->head[bank] == at)
 		q->head_age[bank] = e->age;
 }
 
-void dram_burst_taken(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
+void dram_bursts_taken(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
+{
+	q->used -= bursts;
+	q->next[COLUMN].exact = 0;
+	/* Reads that go on waiting in their turn change nothing. */
+	ch->turn_moved |= ch->drain || !q->used || ch->leaving || ch->turn == d->config.turn;
+	if (q->size - q->used >= q->wanted)
+		ch->door_moved = true;
+}
+
+void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at, uint32_t bursts)
 {
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
-	q->used--;
-	q->next[COLUMN].exact = 0;
-	/* Reads that go on waiting in their turn change nothing. */
-	ch->turn_moved |= q == &ch->queue[1] || !q->used || ch->leaving || ch->turn == d->config.turn;
-	if (q->size - q->used >= q->wanted)
-		ch->door_moved = true;
-	ch->bank[bank].passed += q->head[bank] != at;
-	e->column++;
-	if (--e->left == 0)
+	if (q->head[bank] != at)
+		ch->bank[bank].passed += bursts;
+	e->column += (uint16_t)bursts;
+	e->left -= (uint8_t)bursts;
+	if (e->left == 0)
 		remove_entry(ch, q, at);
 	else
-		next_burst(d, q, e, at);
+		next_burst(d, q, e, at, bursts);
 	if (q->head[bank] == NO_ENTRY)
 		leave(q, COLUMN, bank);
 	else if (q->first_hit[bank] != q->head[bank])
@@ -273,6 +279,8 @@ void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id
 	const struct piece *p = piece_of(d, id);
 	ch->writes_outside += p->write;
 	row_set_add(p->write ? &ch->writes : &ch->reads_outside, row_key(d, p));
+	if (!p->write)
+		read_advances(ch, 0, p->bursts);
 	if (ch->ports >> port & 1) {
 		piece_of(d, door->tail)->next = id;
 	} else {
@@ -301,8 +309,9 @@ void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
 		ch->ports &= ~(1u << port);
 	else
 		show(d, door, p->next);
-	if (!p->write && writes->used && any_waiting(d, ch, writes, p, covers)) {
+	if (!p->write && row_set_has(&ch->writes, row_key(d, p)) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
+		read_advances(ch, p->bursts, 0);
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
 		piece_gone(d, p);
 		dram_piece_done(d, p, ch->now + d->config.back_delay);

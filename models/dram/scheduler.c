@@ -50,42 +50,30 @@ static void wait_for_data_clock(const struct dram *d, const struct channel *ch, 
 	best->clk = max64(best->clk, max64(known, ch->command_free[0]) + d->config.tCAS);
 }
 
-/* Can this entry go as soon as the rank lets any column command go? No other can come before it then, and the scan is
- * spared. */
-static bool goes_soonest(const struct dram *d, const struct channel *ch, const struct queue *q, uint16_t at,
-			 uint64_t floor, struct choice *best)
+/* The bank whose next row hit is the oldest, or NO_BANK. */
+static inline uint32_t oldest_hit(const struct channel *ch, const struct queue *q)
 {
-	if (d->config.ranks > 1)
-		return false;
-	uint32_t op = column_op(q == &ch->queue[1]), bank = ch->entry[at].bank;
-	if (q->first_hit[bank] != at || !(q->set[COLUMN] & ~ch->blocked & bit(bank)))
-		return false;
-	uint64_t soonest = max64(floor, ch->rank_next[0].next[op]);
-	if (max64(ch->bank_next[bank].next[op], ch->group_next[d->plan.group_of[bank]].next[op]) > soonest)
-		return false;
-	best->clk = soonest;
-	best->bank = bank;
-	best->exact = 1;
-	return true;
+	uint64_t age = UINT64_MAX;
+	uint32_t bank = NO_BANK;
+	for (bank_set hits = q->set[COLUMN] & ~ch->blocked; hits; hits &= hits - 1) {
+		uint32_t b = lowest(hits);
+		bank = q->hit_age[b] < age ? b : bank;
+		age = min64(age, q->hit_age[b]);
+	}
+	return bank;
 }
 
-/* The entry of the oldest waiting burst: that of the oldest piece which comes first in order of address. */
-static inline uint16_t oldest_burst(const struct dram *d, const struct channel *ch, const struct queue *q)
-{
-	const struct piece *p = piece_of(d, ch->entry[q->oldest].piece);
-	uint16_t oldest = q->oldest;
-	for (uint32_t i = 0; p->lanes > 1 && i < p->lanes; i++)
-		if (p->lane[i] != NO_ENTRY && ch->entry[p->lane[i]].age < ch->entry[oldest].age)
-			oldest = p->lane[i];
-	return oldest;
-}
-
-/* Of the row hits that can go first, the oldest. */
+/* Of the row hits that can go first, the oldest. The oldest of all is that when it can go as soon as the rank lets any
+ * column command go; this spares the scan. */
 static void scan_columns(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
 {
 	struct choice *best = &q->next[COLUMN];
-	if (!goes_soonest(d, ch, q, oldest_burst(d, ch, q), floor, best))
-		scan(d, ch, column_op(q == &ch->queue[1]), q->set[COLUMN] & ~ch->blocked, q->hit_age, floor, best);
+	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(ch, q);
+	uint64_t soonest = max64(floor, ch->rank_next[0].next[op]);
+	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
+		*best = (struct choice){ soonest, bank, 1 };
+	else
+		scan(d, ch, op, q->set[COLUMN] & ~ch->blocked, q->hit_age, floor, best);
 	wait_for_data_clock(d, ch, q, best);
 }
 
@@ -173,50 +161,6 @@ static void first_command(const struct dram *d, struct channel *ch, struct verdi
 		second_step(d, ch, floor, column, v);
 }
 
-static void note_data(struct channel *ch, uint64_t from, uint64_t to)
-{
-	if (from != ch->data_end) {
-		ch->busy[ch->nbusy++ % BUSY_HISTORY] = (struct interval){ ch->data_from, ch->data_end };
-		ch->data_from = from;
-	}
-	ch->data_end = to;
-	ch->bursts++;
-}
-
-/* The first burst of a row that was opened for it. */
-static void count_opening(struct dram *d, struct channel *ch, uint32_t bank)
-{
-	d->outcomes[ch->bank[bank].outcome]++;
-	ch->bank[bank].outcome = ROW_HIT;
-	ch->fresh &= ~bit(bank);
-}
-
-/* One burst of entry `at` starts at clk. */
-static void issue_burst(struct dram *d, struct channel *ch, struct queue *q, uint16_t at, struct piece *p, uint64_t clk)
-{
-	const struct entry *e = &ch->entry[at];
-	struct bank *bank = &ch->bank[e->bank];
-	uint64_t data = clk + d->plan.data_gap[p->write], end = data + d->plan.burst_clk;
-	column_command(d, ch, p->write, e, clk);
-	note_data(ch, data, end);
-	if (bank->outcome != ROW_HIT)
-		count_opening(d, ch, e->bank);
-	ch->now = clk;
-	ch->turn++;
-	if (e->left == 1) {
-		p->lane[e->lane] = NO_ENTRY;
-		p->lane_gone[e->lane] = (uint32_t)(clk - p->accepted);
-	}
-	dram_burst_taken(d, ch, q, at);
-	if (--p->left == 0) {
-		piece_gone(d, p);
-		if (p->write)
-			row_set_drop(&ch->writes, row_key(d, p));
-		else
-			dram_piece_done(d, p, end + d->config.back_delay);
-	}
-}
-
 /* The direction that ought to have its turn. While both wait: reads until writes fill the queue above drain_high or one
  * finds no room, then writes until they are down to drain_low, but no more than `turn` bursts; after such a cut reads
  * have as many. An overdue write comes before all that. */
@@ -228,31 +172,6 @@ static bool wants_drain(const struct dram *d, const struct channel *ch)
 	uint32_t mark = ch->drain ? d->plan.low : d->plan.high;
 	bool many = writes->used > mark || ch->full_clk <= ch->now, over = ch->turn >= d->config.turn;
 	return many && over != ch->drain;
-}
-
-/* May an ACT or PRE leave the bus before a column command of clk? Their bounds know of banks that the run has done
- * with. */
-static bool row_goes_first(const struct dram *d, struct channel *ch, uint64_t clk)
-{
-	const uint8_t *length = d->plan.command_clk;
-	const struct queue *rows = preparing(ch);
-	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now), leaves = clk + length[DRAM_RD];
-	return (ch->act1_bank == NO_BANK && max64(rows->next[ACTIVATE].clk, floor) + length[DRAM_ACT] < leaves) ||
-	       max64(rows->next[PRECHARGE].clk, floor) + length[DRAM_PRE] < leaves;
-}
-
-/* Would the next decision, were it taken anew, be the oldest burst, in entry `at`, at clk? */
-static bool goes_on(const struct dram *d, struct channel *ch, const struct queue *q, uint16_t at, uint64_t clk,
-		    uint64_t rest)
-{
-	uint32_t bank = ch->entry[at].bank;
-	if (q->first_hit[bank] != at || !(q->set[COLUMN] & ~ch->blocked & bit(bank)) || clk >= rest || clk >= d->limit)
-		return false;
-	if (ch->leaving || ch->now >= ch->write_due || ch->forced != NO_BANK || wants_drain(d, ch) != ch->drain ||
-	    (ch->full_clk > ch->now && ch->full_clk <= clk))
-		return false;
-	return max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk &&
-	       !row_goes_first(d, ch, clk) && next_entry(d, ch) > clk;
 }
 
 /* The oldest write has waited too long: its bank is served in order until it has gone; then the next. */
@@ -273,36 +192,70 @@ static void tell_transfer(const struct dram *d, const struct channel *ch, uint64
 	d->hooks.transfer(d->hooks.ctx, ch->index, from, ch->data_end, bursts * d->plan.burst_bytes, write);
 }
 
-/* The oldest burst after what comes in now. */
-static uint16_t next_burst(struct dram *d, struct channel *ch, const struct queue *q)
+/* Until when columns may follow each other without another look around, as far as bounds tell. */
+static uint64_t undisputed(const struct dram *d, struct channel *ch)
 {
-	while (next_entry(d, ch) == ch->now && ch->now < d->limit)
-		dram_enter(d, ch, ch->entry_port);
-	return q->used ? oldest_burst(d, ch, q) : NO_ENTRY;
+	const uint8_t *length = d->plan.command_clk;
+	const struct queue *rows = preparing(ch);
+	uint64_t row_leaves = rows->next[PRECHARGE].clk + length[DRAM_PRE];
+	if (ch->act1_bank == NO_BANK)
+		row_leaves = min64(row_leaves, rows->next[ACTIVATE].clk + length[DRAM_ACT]);
+	uint64_t row = row_leaves + 1 > length[DRAM_RD] ? row_leaves + 1 - length[DRAM_RD] : 0;
+	uint64_t full = ch->full_clk > ch->now ? ch->full_clk : NEVER;
+	return min64(min64(min64(ch->rest, row), ch->write_due), min64(next_entry(d, ch), full));
 }
 
-/* Bursts follow each other without another look around while the outcome is clear; a burst that would leave the bus
- * idle ends the run, so that another bank group may fill the gap. `rest` is when anything else may want a decision. */
-static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t rest)
+/* When a row hit older than the next one of `bank` may go. */
+static uint64_t older_hit(const struct dram *d, const struct channel *ch, uint32_t bank)
+{
+	const struct queue *q = &ch->queue[ch->drain];
+	uint64_t clk = NEVER;
+	for (bank_set hits = q->set[COLUMN] & ~ch->blocked; hits; hits &= hits - 1)
+		if (q->hit_age[lowest(hits)] < q->hit_age[bank])
+			clk = min64(clk, allowed_at(d, ch, column_op(ch->drain), lowest(hits)));
+	return clk;
+}
+
+/* Would the next decision, were it taken anew, be the next row hit of `bank`, right behind the last burst? It is the
+ * oldest. */
+static bool goes_on(const struct dram *d, const struct channel *ch, uint32_t bank, uint64_t clk)
+{
+	return !ch->leaving && ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain &&
+	       max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk;
+}
+
+/* Trains follow each other without another look around while the outcome is clear; a burst that would leave the bus
+ * idle ends this, so that another bank group may fill the gap. Where only `stop` or the limit is in the way, the
+ * channel rolls on in the next call. */
+static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t before,
+			  uint64_t stop)
 {
 	bool write = ch->drain;
 	struct queue *q = &ch->queue[write];
-	uint16_t at = q->first_hit[bank];
 	uint64_t from = clk + d->plan.data_gap[write];
 	uint32_t request = NO_REQUEST;
 	d->stats.turnarounds += ch->last_write != write;
 	ch->last_write = write;
+	ch->rolls = false;
 	do {
-		struct piece *p = piece_of(d, ch->entry[at].piece);
+		uint16_t at = q->first_hit[bank];
+		const struct piece *p = piece_of(d, ch->entry[at].piece);
 		if (d->hooks.transfer && request != NO_REQUEST && request != p->request) {
 			tell_transfer(d, ch, from, write);
 			from = ch->data_end;
 		}
 		request = p->request;
-		issue_burst(d, ch, q, at, p, clk);
-		at = next_burst(d, ch, q);
-		clk += d->plan.burst_clk;
-	} while (at != NO_ENTRY && goes_on(d, ch, q, at, clk, rest));
+		dram_train(d, ch, at, clk, min64(before, min64(stop, d->limit)));
+		while (next_entry(d, ch) == ch->now && ch->now < d->limit)
+			dram_enter(d, ch, ch->entry_port);
+		bank = oldest_hit(ch, q);
+		before = undisputed(d, ch);
+		clk = ch->now + d->plan.burst_clk;
+		if (bank == NO_BANK || clk >= before || !goes_on(d, ch, bank, clk))
+			break;
+		ch->rolls = clk >= min64(stop, d->limit);
+		ch->due = clk;
+	} while (!ch->rolls);
 	if (d->hooks.transfer)
 		tell_transfer(d, ch, from, write);
 	if (write && (q->used == 0 || ch->forced != NO_BANK))
@@ -362,12 +315,12 @@ static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_
 	dram_row_closed(ch, bank);
 }
 
-static void issue(struct dram *d, struct channel *ch, const struct verdict *v)
+static void issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
 {
 	ch->now = v->clk;
 	switch (v->what) {
 	case TAKE_COLUMN:
-		issue_columns(d, ch, v->bank, v->clk, v->rest);
+		issue_columns(d, ch, v->bank, v->clk, min64(undisputed(d, ch), older_hit(d, ch, v->bank)), stop);
 		break;
 	case TAKE_ACT:
 		activate(d, ch, v->bank, v->clk);
@@ -412,6 +365,48 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
 	return entry >= NEVER;
 }
 
+/* Goes on behind the last train, unless what has arrived since forbids it. Both this and decide() return true when all
+ * is decided up to `stop` or the limit, and then set ch->due. */
+static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
+{
+	uint32_t bank = oldest_hit(ch, &ch->queue[ch->drain]);
+	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch);
+	ch->due = clk;
+	ch->rolls = clk < before && goes_on(d, ch, bank, clk);
+	if (ch->rolls && clk < min64(stop, d->limit))
+		issue_columns(d, ch, bank, clk, before, stop);
+	return ch->rolls;
+}
+
+/* Takes the next decision. */
+static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t stop)
+{
+	if (idle(d, ch, entry)) {
+		ch->due = NEVER;
+		return true;
+	}
+	choose_direction(d, ch);
+	struct verdict next;
+	first_command(d, ch, &next);
+	uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
+	struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
+	if (refresh.clk <= next.clk)
+		refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
+	ch->due = min64(news, min64(refresh.clk, next.clk));
+	if (ch->due >= min64(stop, d->limit))
+		return true;
+	if (news == ch->due) {
+		ch->now = news;
+		ch->turn_moved = true;
+	} else if (refresh.clk == ch->due) {
+		dram_refresh_take(d, ch, &refresh);
+	} else {
+		ch->rest = min64(next.rest, refresh.clk);
+		issue(d, ch, &next, stop);
+	}
+	return ch->rolls;
+}
+
 void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
 {
 	for (;;) {
@@ -421,32 +416,9 @@ void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
 			ch->due = ch->now;
 			return;
 		}
-		if (entry == ch->now) {
+		if (entry == ch->now)
 			dram_enter(d, ch, ch->entry_port);
-			continue;
-		}
-		if (idle(d, ch, entry)) {
-			ch->due = NEVER;
+		else if (ch->rolls ? roll_on(d, ch, stop) : decide(d, ch, entry, stop))
 			return;
-		}
-		choose_direction(d, ch);
-		struct verdict next;
-		first_command(d, ch, &next);
-		uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
-		struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
-		if (refresh.clk <= next.clk)
-			refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
-		ch->due = min64(news, min64(refresh.clk, next.clk));
-		if (ch->due >= min64(stop, d->limit))
-			return;
-		if (news == ch->due) {
-			ch->now = news;
-			ch->turn_moved = true;
-		} else if (refresh.clk == ch->due) {
-			dram_refresh_take(d, ch, &refresh);
-		} else {
-			next.rest = min64(min64(next.rest, refresh.clk), min64(news, stop));
-			issue(d, ch, &next);
-		}
 	}
 }

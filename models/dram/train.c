@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A train: bursts of one piece that follow each other on the data bus without a gap, in order of address, a lane after
+ * the other. It is measured and issued as a whole, and ends where a decision taken anew could be another one; ending it
+ * too soon costs time and changes nothing. Which piece goes first is the scheduler's choice. */
+#include "models/dram/core.h"
+
+struct train {
+	struct queue *q;
+	struct piece *p;
+	uint64_t clk; /* start of its first burst */
+	uint32_t bursts;
+	uint32_t lane; /* of the first; the next burst is of the next lane, and so on around */
+};
+
+/* Bursts until whose turn it is or who may come in can change, at least one. */
+static uint32_t undisturbed(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t most)
+{
+	uint32_t room = q->size - q->used;
+	if (ch->leaving || ch->forced != NO_BANK || q->wanted <= room)
+		return 1;
+	most = (uint32_t)min64(most, q->wanted - room);
+	if (ch->turn < d->config.turn)
+		most = (uint32_t)min64(most, d->config.turn - ch->turn);
+	if (ch->drain && ch->queue[0].used)
+		most = (uint32_t)min64(most, q->used > d->plan.low ? q->used - d->plan.low : 1);
+	return most;
+}
+
+static uint32_t next_lane(const struct piece *p, uint32_t lane)
+{
+	return lane + 1 < p->lanes ? lane + 1 : 0;
+}
+
+/* Does the lane's next burst go at clk, of age `age`? */
+static bool follows(const struct dram *d, const struct channel *ch, const struct train *t, uint16_t at, uint64_t age,
+		    uint64_t clk)
+{
+	if (at == NO_ENTRY)
+		return false;
+	const struct entry *e = &ch->entry[at];
+	return e->age == age && t->q->first_hit[e->bank] == at && t->q->set[COLUMN] & ~ch->blocked & bit(e->bank) &&
+	       allowed_at(d, ch, column_op(t->p->write), e->bank) <= clk;
+}
+
+/* No more than `bursts`, of which the lane's are the ones from `first` on, every lanes-th: it may end, its row may have
+ * to yield, and when it is done with its row its bank may want another one. */
+static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const struct train *t, uint16_t at,
+			  uint32_t first, uint32_t bursts)
+{
+	const struct entry *e = &ch->entry[at];
+	uint32_t lanes = t->p->lanes, after_last = first + e->left * lanes;
+	bool passes = t->q->head[e->bank] != at;
+	if (passes && d->config.hit_cap) {
+		uint32_t passed = ch->bank[e->bank].passed;
+		uint32_t more = d->config.hit_cap > passed + 1 ? d->config.hit_cap - passed - 1 : 0;
+		bursts = (uint32_t)min64(bursts, first + more * lanes + 1);
+	}
+	if (bursts + lanes <= after_last)
+		return bursts;
+	bool closes = passes || (e->next != NO_ENTRY && ch->entry[e->next].row != e->row);
+	uint32_t far = closes ? after_last - lanes + d->plan.before_close[t->p->write] : after_last;
+	return (uint32_t)min64(bursts, min64(far, after_last));
+}
+
+/* How many bursts the train has. */
+static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+{
+	const struct piece *p = t->p;
+	uint32_t step = d->plan.burst_clk, bursts = undisturbed(d, ch, t->q, p->left);
+	while (bursts > 1 && t->clk + (bursts - 1) * step >= before)
+		bursts--;
+	if (d->plan.column_gaps[p->write].same_rank > step)
+		bursts = 1;
+	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * step)
+		bursts = p->lanes;
+	uint64_t age = ch->entry[p->lane[t->lane]].age;
+	for (uint32_t i = 0, lane = t->lane; bursts > 1 && i < p->lanes && i < bursts; i++, lane = next_lane(p, lane)) {
+		uint16_t at = p->lane[lane];
+		if (i && !follows(d, ch, t, at, age + i, t->clk + i * step))
+			return i;
+		bursts = as_far_as(d, ch, t, at, i, bursts);
+	}
+	return bursts;
+}
+
+/* What the commands mean to other ranks and to who watches. */
+static void watch(struct dram *d, struct channel *ch, const struct train *t)
+{
+	const struct piece *p = t->p;
+	for (uint32_t i = 0, lane = t->lane; i < t->bursts; i++, lane = next_lane(p, lane)) {
+		const struct entry *e = &ch->entry[p->lane[lane]];
+		uint32_t column = e->column + (i < p->lanes ? 0 : i / p->lanes);
+		dram_watch_column(d, ch, e, column, column_op(p->write), t->clk + i * d->plan.burst_clk);
+	}
+}
+
+/* `bursts` of a lane have gone, the last of them at clk. */
+static void settle_lane(struct dram *d, struct channel *ch, const struct train *t, uint32_t lane, uint32_t bursts,
+			uint64_t clk)
+{
+	struct piece *p = t->p;
+	uint16_t at = p->lane[lane];
+	const struct entry *e = &ch->entry[at];
+	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
+	uint64_t *group = ch->group_next[d->plan.group_of[e->bank]].next;
+	struct bank *bank = &ch->bank[e->bank];
+	not_before(&ch->bank_next[e->bank].next[DRAM_PRE], clk + gaps->precharge);
+	group[column_op(p->write)] = clk + gaps->same_group;
+	not_before(&group[column_op(!p->write)], clk + gaps->other_group);
+	if (bank->outcome != ROW_HIT) { /* the row was opened for the first of them */
+		d->outcomes[bank->outcome]++;
+		bank->outcome = ROW_HIT;
+		ch->fresh &= ~bit(e->bank);
+	}
+	if (e->left == bursts) {
+		p->lane[lane] = NO_ENTRY;
+		p->lane_gone[lane] = (uint32_t)(clk - p->accepted);
+	}
+	dram_lane_advances(d, ch, t->q, at, bursts);
+}
+
+static void note_data(struct channel *ch, uint64_t from, uint64_t to)
+{
+	if (from != ch->data_end) {
+		ch->busy[ch->nbusy++ % BUSY_HISTORY] = (struct interval){ ch->data_from, ch->data_end };
+		ch->data_from = from;
+	}
+	ch->data_end = to;
+}
+
+/* All of it has gone, its last burst at clk. */
+static void settle(struct dram *d, struct channel *ch, const struct train *t, uint64_t clk)
+{
+	struct piece *p = t->p;
+	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
+	uint64_t *rank = ch->rank_next[d->plan.rank_of[p->bank]].next, gap = d->plan.data_gap[p->write];
+	rank[column_op(p->write)] = clk + gaps->same_rank;
+	not_before(&rank[column_op(!p->write)], clk + gaps->other_rank);
+	ch->command_free[0] = clk + d->plan.command_clk[DRAM_RD];
+	note_data(ch, t->clk + gap, clk + gap + d->plan.burst_clk);
+	ch->bursts += t->bursts;
+	ch->now = clk;
+	ch->turn += t->bursts;
+	dram_bursts_taken(d, ch, t->q, t->bursts);
+	for (uint32_t i = 0, lane = t->lane; i < p->lanes && i < t->bursts; i++, lane = next_lane(p, lane)) {
+		/* A train longer than its piece has lanes has all bank groups. */
+		uint32_t more = t->bursts <= p->lanes ? 0 : (t->bursts - 1 - i) >> d->plan.group_bits;
+		settle_lane(d, ch, t, lane, 1 + more, t->clk + (i + more * p->lanes) * d->plan.burst_clk);
+	}
+}
+
+static void piece_advances(struct dram *d, struct channel *ch, struct piece *p, uint32_t bursts)
+{
+	uint32_t left = p->left - bursts;
+	if (!p->write)
+		read_advances(ch, p->left, left);
+	p->left = (uint8_t)left;
+	if (left)
+		return;
+	piece_gone(d, p);
+	if (p->write)
+		row_set_drop(&ch->writes, row_key(d, p));
+	else
+		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
+}
+
+void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, uint64_t before)
+{
+	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, 0, ch->entry[at].lane };
+	t.bursts = measure(d, ch, &t, before);
+	if (d->watched)
+		watch(d, ch, &t);
+	settle(d, ch, &t, clk + (t.bursts - 1) * d->plan.burst_clk);
+	piece_advances(d, ch, t.p, t.bursts);
+}
