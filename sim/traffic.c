@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The DRAM side of an instruction walked before: its bytes all lie in one row. */
+/* An instruction walked before whose DRAM bytes all lie in one row. */
 struct seen {
-	uint64_t key[2]; /* two independent hashes of the operands */
-	uint32_t row;    /* + 1; 0: an empty slot */
+	uint32_t insn; /* + 1; 0: an empty slot */
+	uint32_t row;
 };
 
 struct walk {
@@ -21,8 +21,8 @@ struct walk {
 	struct traffic_spans *spans; /* [nrows] */
 	uint32_t *order;             /* tensors by address */
 	uint64_t *reach;             /* by order: the highest end of the tensors up to here */
-	struct seen *seen;
-	uint64_t nseen, seen_size;
+	struct seen *seen;           /* open-addressed, never more than half full */
+	uint64_t seen_mask;
 	uint32_t unnamed; /* row */
 };
 
@@ -105,73 +105,67 @@ static bool walk_pieces(struct walk *w, const struct npu_insn *insn, bool write,
 	return count_bytes(w, lo, hi, write, row);
 }
 
-static uint64_t mix(uint64_t h, uint64_t word, uint64_t factor)
-{
-	h = (h ^ word) * factor;
-	return h ^ h >> 32;
-}
-
 /* What decides the bytes in DRAM: everything but the local address and the semaphores. */
-static void key_of(const struct npu_insn *insn, uint64_t key[2])
+struct key {
+	uint64_t words[NPU_INSN_WORDS];
+};
+
+static struct key key_of(const struct npu_insn *insn)
 {
 	struct npu_insn plain = *insn;
-	uint64_t words[NPU_INSN_WORDS];
+	struct key key;
 	memset(plain.wait, 0, sizeof(plain.wait));
 	memset(plain.post, 0, sizeof(plain.post));
-	npu_insn_encode(&plain, words);
-	words[3] &= ~0xffffffffull; /* the local address of both formats */
-	key[0] = 1;
-	key[1] = 2;
-	for (unsigned i = 0; i < NPU_INSN_WORDS; i++) {
-		key[0] = mix(key[0], words[i], 0x9e3779b97f4a7c15ull);
-		key[1] = mix(key[1], words[i], 0xc2b2ae3d27d4eb4full);
-	}
+	npu_insn_encode(&plain, key.words);
+	key.words[3] &= ~0xffffffffull; /* the local address of both formats */
+	return key;
 }
 
-static struct seen *find_seen(struct seen *table, uint64_t size, const uint64_t key[2])
+/* The slot of the instruction with this key, an empty one when there is none. */
+static struct seen *find_seen(const struct walk *w, const struct key *key)
 {
-	uint64_t slot = key[0];
+	uint64_t slot = 1;
+	for (unsigned i = 0; i < NPU_INSN_WORDS; i++) {
+		slot = (slot ^ key->words[i]) * 0x9e3779b97f4a7c15ull;
+		slot ^= slot >> 32;
+	}
 	for (;; slot++) {
-		struct seen *s = &table[slot & (size - 1)];
-		if (s->row == 0 || (s->key[0] == key[0] && s->key[1] == key[1]))
+		struct seen *s = &w->seen[slot & w->seen_mask];
+		if (s->insn == 0)
+			return s;
+		struct key other = key_of(&w->program->insns[s->insn - 1]);
+		if (memcmp(&other, key, sizeof(other)) == 0)
 			return s;
 	}
 }
 
-static bool grow_seen(struct walk *w)
+static bool make_seen(struct walk *w)
 {
-	uint64_t size = w->seen_size ? 2 * w->seen_size : 1024;
-	struct seen *table = calloc(size, sizeof(*table));
-	if (!table)
-		return false;
-	for (uint64_t i = 0; i < w->seen_size; i++)
-		if (w->seen[i].row != 0)
-			*find_seen(table, size, w->seen[i].key) = w->seen[i];
-	free(w->seen);
-	w->seen = table;
-	w->seen_size = size;
-	return true;
+	uint64_t transfers = 0, size = 16;
+	for (uint32_t i = 0; i < w->program->ninsns; i++)
+		transfers += npu_insn_dram_bytes(&w->program->insns[i]) > 0;
+	while (size < 2 * transfers)
+		size *= 2;
+	w->seen_mask = size - 1;
+	w->seen = calloc(size, sizeof(*w->seen));
+	return w->seen != NULL;
 }
 
-static bool count_insn(struct walk *w, const struct npu_insn *insn, uint64_t bytes)
+static bool count_insn(struct walk *w, uint32_t i, uint64_t bytes)
 {
+	const struct npu_insn *insn = &w->program->insns[i];
 	bool write = npu_op_engine(insn->op) == NPU_ENGINE_STORE;
-	if (2 * w->nseen >= w->seen_size && !grow_seen(w))
-		return false;
-	uint64_t key[2];
-	key_of(insn, key);
-	struct seen *s = find_seen(w->seen, w->seen_size, key);
-	if (s->row != 0) {
-		count(w, s->row - 1, write, bytes);
+	struct key key = key_of(insn);
+	struct seen *s = find_seen(w, &key);
+	if (s->insn != 0) {
+		count(w, s->row, write, bytes);
 		return true;
 	}
 	uint32_t row = UINT32_MAX;
 	if (!walk_pieces(w, insn, write, &row))
 		return false;
-	if (row < w->traffic->nrows) {
-		*s = (struct seen){ { key[0], key[1] }, row + 1 };
-		w->nseen++;
-	}
+	if (row < w->traffic->nrows)
+		*s = (struct seen){ i + 1, row };
 	return true;
 }
 
@@ -189,7 +183,7 @@ static bool count_program(struct walk *w, uint64_t fetch_bytes)
 	uint32_t tables = w->unnamed + 1, instructions = w->unnamed + 2;
 	for (uint32_t i = 0; i < p->ninsns; i++) {
 		uint64_t bytes = npu_insn_dram_bytes(&p->insns[i]);
-		if (bytes > 0 && !count_insn(w, &p->insns[i], bytes))
+		if (bytes > 0 && !count_insn(w, i, bytes))
 			return false;
 		uint64_t table_bytes = npu_insn_table_bytes(&p->insns[i]);
 		if (table_bytes > 0 && !count_table(w, tables, &p->insns[i], table_bytes))
@@ -274,7 +268,7 @@ bool traffic_init(struct traffic *t, const struct npu_program *program, uint64_t
 {
 	struct walk w = { .program = program, .traffic = t };
 	memset(t, 0, sizeof(*t));
-	bool ok = make_rows(&w) && sort_tensors(&w) && count_program(&w, fetch_bytes);
+	bool ok = make_rows(&w) && sort_tensors(&w) && make_seen(&w) && count_program(&w, fetch_bytes);
 	if (ok)
 		finish_rows(&w);
 	for (uint32_t i = 0; w.spans && i < program->ntensors + 3; i++)
