@@ -175,67 +175,82 @@ static uint64_t stream_limit(struct memory *m, struct port *p)
 	return (p->segment.until < p->end ? p->segment.until : p->end) - p->passed;
 }
 
+/* Only walks that may be denied are looked at. */
+static void choose_walks(struct port *p, const struct hot *hot)
+{
+	uint32_t hot_walks = 0;
+	for (unsigned w = 0; w < p->segment.n; w++)
+		hot_walks |= (uint32_t)touches(&p->walk_reach[w], hot) << w;
+	if (hot_walks != p->hot_walks)
+		p->walkers_placed = false;
+	p->hot_walks = hot_walks;
+}
+
 /* Settles a part of [from, to) in which no stream comes to another segment; returns its end. */
 static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 {
-	const struct memory_reach *reach[PORTS] = { NULL };
 	struct hot hot = { 0 }, seen = { 0 };
 	for (unsigned i = 0; i < PORTS; i++) {
 		struct port *p = &m->port[i];
-		if (p->channels || !is_active(p))
+		p->reach_now = NULL;
+		if (p->channels || p->passed >= p->end)
 			continue;
 		uint64_t until = from + stream_limit(m, p);
 		to = until < to ? until : to;
-		reach[i] = &p->segment_reach;
-		hot_add(&hot, &seen, reach[i]);
+		p->reach_now = &p->segment_reach;
+		hot_add(&hot, &seen, p->reach_now);
 	}
 	for (unsigned i = 0; i < PORTS; i++) {
 		struct port *p = &m->port[i];
 		if (!p->queued || !port_dma_reach(p, to))
 			continue;
-		reach[i] = &p->part_reach;
-		hot_add(&hot, &seen, reach[i]);
+		p->reach_now = &p->part_reach;
+		hot_add(&hot, &seen, p->reach_now);
 	}
 
 	struct port *meeting[PORTS];
 	unsigned n = 0;
-	bool meets[PORTS];
 	/* Bank words in which somebody meets, or an earlier meeting is not over. */
 	unsigned words = (hot.sram ? m->sram_words : 0) | (hot.accum_read ? 1u << BANK_ACCUM_READ : 0) |
 			 (hot.accum_write ? 1u << BANK_ACCUM_WRITE : 0);
 	for (unsigned i = 0; i < PORTS; i++) {
 		struct port *p = &m->port[i];
-		meets[i] = reach[i] && (p->under_way || touches(reach[i], &hot));
-		if (!meets[i])
+		if (!p->reach_now)
 			continue;
+		if (!p->under_way && !touches(p->reach_now, &hot)) {
+			port_pass_freely(p, from, to);
+			continue;
+		}
 		meeting[n++] = p;
 		for (unsigned w = 0; p->under_way && w < BANK_WORDS; w++)
 			words |= (unsigned)(p->need.ask[w].layer[0] != 0) << w;
-		p->meets_itself = reach[i]->self_sram | reach[i]->self_accum_read | reach[i]->self_accum_write;
-		if (p->channels)
-			continue;
-		uint32_t hot_walks = 0;
-		for (unsigned w = 0; w < p->segment.n; w++)
-			hot_walks |= (uint32_t)touches(&p->walk_reach[w], &hot) << w;
-		if (hot_walks != p->hot_walks)
-			p->walkers_placed = false;
-		p->hot_walks = hot_walks;
+		p->meets_itself = p->reach_now->self_sram | p->reach_now->self_accum_read | p->reach_now->self_accum_write;
+		if (!p->channels)
+			choose_walks(p, &hot);
 	}
 	if (n)
 		serve_ports(&m->map, m->turn, words, meeting, n, from, to);
-	for (unsigned i = 0; i < PORTS; i++) {
-		if (!meets[i])
-			port_pass_freely(&m->port[i], from, to);
-		if (reach[i] && !is_active(&m->port[i]))
+	for (unsigned i = 0; i < PORTS; i++)
+		if (m->port[i].reach_now && !is_active(&m->port[i]))
 			m->meet_known = false;
-	}
 	return to;
+}
+
+static bool idle(const struct memory *m)
+{
+	bool active = false;
+	for (unsigned i = 0; i < PORTS; i++)
+		active |= is_active(&m->port[i]);
+	return !active;
 }
 
 void memory_advance(struct memory *m, uint64_t now)
 {
 	uint64_t t = m->settled;
 	if (t >= now)
+		return;
+	m->settled = now;
+	if (idle(m))
 		return;
 	while (t < now) {
 		if (!m->meet_known)
@@ -248,10 +263,8 @@ void memory_advance(struct memory *m, uint64_t now)
 	for (unsigned i = 0; i < PORTS; i++) {
 		if (t < now)
 			port_pass_freely(&m->port[i], t, now);
-		if (m->port[i].state != NPU_STATES)
-			port_flush(&m->port[i]);
+		port_flush(&m->port[i]);
 	}
-	m->settled = now;
 }
 
 uint64_t memory_settled(const struct memory *m) { return m->settled; }
@@ -295,7 +308,7 @@ void memory_push(struct memory *m, enum npu_engine port, const struct memory_bur
 	struct port *p = &m->port[port];
 	assert(is_dma(port) && burst->at >= m->settled && burst->channel < p->channels && burst->bytes);
 	p->bytes[npu_is_acc(burst->local)] += burst->bytes;
-	m->meet_known = false;
+	m->meet_known &= m->meet;
 	port_dma_push(&m->map, p, burst);
 }
 

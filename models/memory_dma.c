@@ -35,13 +35,6 @@ static void grow(struct port *p)
 	p->pool_size = size;
 }
 
-void port_flush(struct port *p)
-{
-	if (p->state != NPU_STATES && p->listener.span)
-		p->listener.span(p->listener.ctx, p->engine, p->state, p->from, p->to);
-	p->state = NPU_STATES;
-}
-
 static void reach_add(struct memory_reach *reach, const struct burst *b)
 {
 	uint64_t self = b->self ? b->mask : 0;
@@ -121,13 +114,13 @@ void port_dma_push(const struct bank_map *map, struct port *p, const struct memo
 		b->words = divide(map->accum_words, bytes + map->accum_word - 1);
 	} else {
 		b->first = offset >> map->word_shift;
-		b->place = place_of(map, b->first);
+		b->place.word = UINT32_MAX; /* found when it is asked for */
 		b->words = ((offset + bytes - 1) >> map->word_shift) - b->first + 1;
 	}
 
 	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
 	b->self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
-	b->simple = b->words == b->beats && !b->accum && !map->wide;
+	b->regular = b->accum || map->wide || b->self || b->words % b->beats ? 0 : b->words / b->beats;
 
 	if (!p->queued)
 		p->reach = (struct memory_reach){ 0 };

@@ -20,8 +20,8 @@ struct burst {
 	int32_t next;
 	bool accum;
 	bool write;
-	bool self;   /* one beat may ask twice for one bank */
-	bool simple; /* a beat is a word of the SRAM, all banks of which are in one word */
+	bool self;        /* one beat may ask twice for one bank */
+	uint32_t regular; /* SRAM of one bank word: so many words a beat, all different banks; 0: it is not so */
 };
 
 struct port {
@@ -39,7 +39,8 @@ struct port {
 	uint64_t from;
 	uint64_t to;
 
-	bool meets_itself; /* in this part, one beat may ask twice for one bank */
+	const struct memory_reach *reach_now; /* what it may touch in this part; NULL: nothing */
+	bool meets_itself;                    /* in this part, one beat may ask twice for one bank */
 
 	/* Streams. */
 	uint64_t passed; /* beats */
@@ -72,8 +73,14 @@ struct port {
 	int32_t tail[DMA_CHANNELS_MAX];
 };
 
+/* Tells what is noted. */
+static inline void port_flush(struct port *p)
+{
+	if (p->state != NPU_STATES && p->listener.span)
+		p->listener.span(p->listener.ctx, p->engine, p->state, p->from, p->to);
+	p->state = NPU_STATES;
+}
 /* Notes that the port was in `state` in [from, to); told merged. */
-void port_flush(struct port *);
 static inline void port_tell(struct port *p, enum npu_state state, uint64_t from, uint64_t to)
 {
 	if (p->state == state && p->to == from) {
@@ -118,12 +125,12 @@ static inline void port_dma_begin(const struct bank_map *map, struct port *p, ui
 		return;
 	p->current = port_dma_turn(p, p->ready);
 	struct burst *b = &p->pool[p->head[p->current]];
-	uint32_t word = b->first + b->beats - b->left;
-	if (!b->simple || b->place.word != word) {
+	uint32_t n = b->regular, word = b->first + (b->beats - b->left) * n;
+	if (!n || b->place.word != word || b->place.bank + n > map->group_banks) {
 		port_dma_ask(map, p, b, words);
 	} else if (words & 1u << BANK_SRAM) {
-		p->need.ask[BANK_SRAM].layer[0] = UINT64_C(1) << (b->place.base + b->place.bank);
-		place_move(map, &b->place, 1, 1);
+		p->need.ask[BANK_SRAM].layer[0] = ((UINT64_C(1) << n) - 1) << (b->place.base + b->place.bank);
+		place_move(map, &b->place, n, n);
 	}
 }
 void port_dma_pop(struct port *, unsigned channel, uint64_t end);

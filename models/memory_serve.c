@@ -18,7 +18,6 @@ static void stream_ahead(const struct bank_map *map, struct port *p, uint64_t be
 {
 	struct ahead *ahead = &p->ahead;
 	bool placed = p->walkers_placed && ahead->first + ahead->n <= beat;
-	bool sparse = true;
 	uint64_t next = NPU_NEVER;
 	for (uint32_t walks = p->hot_walks; walks; walks &= walks - 1) {
 		unsigned i = (unsigned)__builtin_ctz(walks);
@@ -26,11 +25,10 @@ static void stream_ahead(const struct bank_map *map, struct port *p, uint64_t be
 		if (!placed || w->next < beat)
 			walker_seek(map, w, &p->segment.walk[i], beat);
 		next = w->next < next ? w->next : next;
-		sparse = sparse && (w->next == NPU_NEVER || w->gap >= AHEAD / 4);
 	}
 	uint64_t left = p->segment.until - beat;
 	ahead->first = beat;
-	ahead->n = sparse ? 1 : left < AHEAD ? (uint32_t)left : AHEAD;
+	ahead->n = left < AHEAD ? (uint32_t)left : AHEAD;
 	ahead->busy = 0;
 	p->walkers_placed = true;
 	p->quiet_until = next;
