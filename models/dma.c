@@ -76,8 +76,10 @@ static void load_answer(struct dma *d, uint32_t tag, uint64_t at)
 	else
 		over = push_runs(d, tag, at);
 	/* What its end gives room for leaves then or later. */
-	if (f->table || d->free == DMA_NO_BURST)
+	if (f->table || d->free == DMA_NO_BURST) {
+		d->next_request = min(d->next_request, over);
 		crossing_expect(d->crossing, over);
+	}
 	if (c == &d->channel[d->age[0]] && is_ending(d))
 		machine_wake_up(&d->wake, d->id, memory_channel_end(d->memory, d->id, d->age[0]));
 }
@@ -88,10 +90,12 @@ static void store_answer(struct dma *d, uint32_t tag, uint64_t at)
 	struct dma_channel *c = &d->channel[f->channel];
 	note_answer(d, tag, at, f->order);
 	c->last_answer = at > c->last_answer ? at : c->last_answer;
-	if (f->table || d->free == DMA_NO_BURST)
+	if (f->table || d->free == DMA_NO_BURST) {
+		d->next_request = min(d->next_request, at);
 		machine_wake_up(&d->wake, d->id, at);
-	else if (is_ending(d))
+	} else if (is_ending(d)) {
 		machine_wake_up(&d->wake, d->id, d->channel[d->age[0]].last_answer);
+	}
 }
 
 static void answer_told(void *ctx, uint32_t tag, uint64_t at)
@@ -178,7 +182,7 @@ static uint64_t next_request(const struct dma *d)
 static uint64_t earliest_request(const void *ctx, uint64_t now)
 {
 	const struct dma *d = ctx;
-	uint64_t at = min(next_request(d), now + d->hw->dma.start_cycles);
+	uint64_t at = min(d->brought_up ? next_request(d) : d->next_request, now + d->hw->dma.start_cycles);
 	return max(at, d->brought_up ? d->time : now);
 }
 
@@ -211,7 +215,7 @@ struct dma *dma_new(enum npu_engine id, const struct hw *hw, const struct npu_pr
 	bool store = id == NPU_ENGINE_STORE;
 	*d = (struct dma){ .id = id, .port = store ? CROSSING_STORE : CROSSING_LOAD, .store = store, .hw = hw,
 			   .program = program, .memory = memory, .crossing = crossing, .listener = *listener,
-			   .wake = *wake, .asked = PROBE_NOBODY, .blocker = PROBE_NOBODY };
+			   .wake = *wake, .next_request = NPU_NEVER, .asked = PROBE_NOBODY, .blocker = PROBE_NOBODY };
 	d->nchannels = (unsigned)(store ? hw->dma.store_channels : hw->dma.load_channels);
 	ring_init(&d->crossed, sizeof(struct dma_crossed));
 	ring_init(&d->beats, sizeof(struct dma_beats));
@@ -495,8 +499,9 @@ static void bring_up_to(struct dma *d, uint64_t until, uint64_t now)
 	issue_before(d, until, now + d->hw->dma.start_cycles, now);
 	d->time = now;
 	d->brought_up = false;
+	d->next_request = next_request(d);
 	if (!d->store)
-		crossing_expect(d->crossing, next_request(d));
+		crossing_expect(d->crossing, d->next_request);
 }
 
 static void bring_up(void *self, uint64_t now)
@@ -526,7 +531,8 @@ static uint64_t step(void *self, uint64_t now)
 	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
 	crossing_step(d->crossing, now);
 	bring_up_to(d, now + 1, now);
-	dma_settle(d, now, now);
+	if (is_over(&d->channel[d->age[0]]))
+		dma_put_down(d, now, now);
 	while (d->in_service && is_over(&d->channel[d->age[0]]))
 		end_oldest(d, now);
 	return d->in_service ? next_look(d) : NPU_NEVER;

@@ -61,6 +61,8 @@ static void settle_gap(struct dma *d, uint64_t from, uint64_t to, uint64_t now)
 
 void dma_put_down(struct dma *d, uint64_t until, uint64_t now)
 {
+	if (!d->listener.span || d->settled >= until)
+		return;
 	if (d->in_service) {
 		while (ring_count(&d->beats)) {
 			struct dma_beats *b = ring_at(&d->beats, 0);

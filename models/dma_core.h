@@ -89,6 +89,7 @@ struct dma {
 
 	uint64_t time;                /* what happened before is taken */
 	bool brought_up;              /* just now, so time may be behind the machine's */
+	uint64_t next_request;        /* no request of an instruction in service leaves before, as of `time` */
 
 	struct ring crossed;          /* struct dma_crossed */
 	struct ring beats;            /* struct dma_beats */
@@ -99,11 +100,15 @@ struct dma {
 	uint32_t blocker;             /* the one in service that it must follow, or PROBE_NOBODY */
 };
 
+/* Puts down every cycle before `until` in which an instruction was in service. */
 void dma_put_down(struct dma *, uint64_t until, uint64_t now);
-/* Puts down every cycle before `until` in which an instruction was in service. Called before anything changes there. */
+/* The same before anything changes that a cause could hang on; a run of beats needs none and is put down when it is over. */
 static inline void dma_settle(struct dma *d, uint64_t until, uint64_t now)
 {
-	if (d->listener.span && d->settled < until)
+	if (!d->listener.span || d->settled >= until)
+		return;
+	const struct dma_beats *beats = ring_count(&d->beats) ? ring_at(&d->beats, 0) : NULL;
+	if (!beats || beats->from > d->settled || beats->to < until)
 		dma_put_down(d, until, now);
 }
 
