@@ -460,8 +460,13 @@ bool npu_mac_place_pending(struct npu_mac *s)
 							    o->align, o->at, o->locals, o->handles };
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
+	s->full = !ok;
 	if (!ok)
 		return refuse_places(s, &fit);
+	if (++s->placings == s->only_until) {
+		s->failed = s->stopped = true;
+		return false;
+	}
 	for (struct npu_mac_object *next, *o = s->pending; o; o = next) {
 		next = o->next;
 		o->next = NULL;

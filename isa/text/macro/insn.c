@@ -32,16 +32,31 @@ struct npu_mac_mode {
 	struct geometry geometry[NPU_MAC_MAX_OPERANDS];
 };
 
+/* What is asked of the table once for each instruction of it. */
+struct npu_mac_op {
+	const struct npu_field *positional[NPU_MAX_POSITIONAL];
+	unsigned npositional;
+	struct npu_insn initial;
+	uint64_t required; /* bit i: field i */
+	uint64_t optional_addresses;
+	uint64_t presences; /* has_NAME flags */
+	const struct npu_field *broadcast;
+	uint8_t name_shift[MAX_FIELDS]; /* of fields that decide about shapes: their bits in npu_mac_mode.names; else NONE */
+	struct npu_mac_mode *modes;
+};
+enum { NONE = 255 };
+
 /* An instruction being put together. */
 struct making {
 	struct npu_mac *s;
 	struct npu_mac_stmt *stmt;
 	const struct npu_op_info *op;
-	const struct npu_field *positional[NPU_MAX_POSITIONAL];
+	struct npu_mac_op *facts;
+	const struct npu_field *const *positional;
 	unsigned npositional;
 	struct npu_insn insn;
 	uint64_t given; /* bit i: field i has a value */
-	unsigned noperands;
+	uint64_t nonzero, names; /* see npu_mac_mode */
 	const struct npu_mac_node *nodes[NPU_MAC_MAX_OPERANDS]; /* by position, also those given as NAME=; NULL: missing */
 	struct npu_mac_view views[NPU_MAC_MAX_OPERANDS];
 	signed char source[MAX_FIELDS]; /* operand that gave a dimension, -1: NAME= */
@@ -64,8 +79,13 @@ static bool is_given(const struct making *m, const struct npu_field *field)
 
 static void give(struct making *m, const struct npu_field *field, uint64_t value)
 {
+	unsigned i = index_of(m, field);
 	npu_field_set(field, &m->insn, value);
-	m->given |= bit_of(m, field);
+	m->given |= (uint64_t)1 << i;
+	if (m->facts->name_shift[i] != NONE)
+		m->names |= value << m->facts->name_shift[i];
+	else if (!field->required && field->kind == NPU_KIND_UINT)
+		m->nonzero |= (uint64_t)(value != 0) << i;
 }
 
 static bool is_probed(const struct npu_field *field)
@@ -192,17 +212,10 @@ static bool learn_turns(struct making *m, struct npu_mac_mode *mode)
 
 static struct npu_mac_mode *mode_of(struct making *m)
 {
-	struct npu_mac_mode key = { .given = m->given };
-	for (unsigned i = 0; i < m->op->format->nfields; i++) {
-		const struct npu_field *field = &m->op->format->fields[i];
-		uint64_t value = npu_field_get(field, &m->insn);
-		key.nonzero |= (uint64_t)(value != 0) << i;
-		if (field->kind == NPU_KIND_FLAG || field->kind == NPU_KIND_BCAST || field->kind == NPU_KIND_SCALE)
-			key.names = key.names * 4 + value;
-	}
+	struct npu_mac_mode key = { .given = m->given, .nonzero = m->nonzero, .names = m->names };
+	struct npu_mac_mode **modes = &m->facts->modes;
 	for (unsigned i = 0; i < m->npositional; i++)
 		key.turned |= (unsigned)(m->nodes[i] && m->views[i].turned) << i;
-	struct npu_mac_mode **modes = &m->s->modes[m->op - npu_ops];
 	for (struct npu_mac_mode *mode = *modes; mode; mode = mode->next)
 		if (mode->given == key.given && mode->nonzero == key.nonzero && mode->names == key.names &&
 		    mode->turned == key.turned)
@@ -335,7 +348,7 @@ static bool guess_broadcast(struct making *m, const struct npu_field *field)
 /* has_bias, when there is a bias and not just an address, as in flat text */
 static void guess_has(struct making *m, const struct npu_field *field)
 {
-	if (field->kind != NPU_KIND_FLAG || strncmp(field->name, "has_", 4) != 0 || is_given(m, field))
+	if (is_given(m, field))
 		return;
 	int at = position_of(m, field->name + 4);
 	if (at >= 0 && m->nodes[at] && m->views[at].rank >= 0)
@@ -344,7 +357,7 @@ static void guess_has(struct making *m, const struct npu_field *field)
 
 /* ---- dimensions ---- */
 
-static bool give_dim(struct making *m, const struct npu_field *field, uint64_t value, unsigned at)
+static bool give_dim(struct making *m, const struct npu_field *field, uint64_t value, unsigned at, const char *hint)
 {
 	unsigned i = index_of(m, field);
 	uint64_t there = npu_field_get(field, &m->insn);
@@ -359,15 +372,17 @@ static bool give_dim(struct making *m, const struct npu_field *field, uint64_t v
 	if (there == value)
 		return true;
 	int from = m->source[i];
+	const char *turned = m->views[at].turned ? ", transposed," : "";
 	if (from < 0)
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
-					 "%s is %s here, which makes %s %" PRIu64 ", but %s=%" PRIu64 " was given",
-					 m->positional[at]->name, npu_mac_shape_text(&m->views[at]).text, field->name,
-					 value, field->name, there);
+					 "%s is %s%s and makes %s %" PRIu64 ", but %s=%" PRIu64 " was given",
+					 m->positional[at]->name, npu_mac_shape_text(&m->views[at]).text, turned,
+					 field->name, value, field->name, there);
 	return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
-				 "%s is %s, which makes %s %" PRIu64 ", but %" PRIu64 " after %s (%s)",
-				 m->positional[at]->name, npu_mac_shape_text(&m->views[at]).text, field->name, value,
-				 there, m->positional[from]->name, npu_mac_shape_text(&m->views[from]).text);
+				 "%s is %s%s and makes %s %" PRIu64 ", but %s is %s%s and makes it %" PRIu64 "%s",
+				 m->positional[at]->name, npu_mac_shape_text(&m->views[at]).text, turned, field->name,
+				 value, m->positional[from]->name, npu_mac_shape_text(&m->views[from]).text,
+				 m->views[from].turned ? ", transposed," : "", there, hint);
 }
 
 static bool refuse_shape(struct making *m, unsigned at, uint64_t rows, uint64_t cols)
@@ -397,6 +412,18 @@ static bool give_type(struct making *m, unsigned at, const struct geometry *g)
 	return true;
 }
 
+static bool agrees(const struct making *m, const struct npu_field *field, uint64_t value)
+{
+	return !is_given(m, field) || npu_field_get(field, &m->insn) == value;
+}
+
+/* Whether an operand that does not fit would fit the other way round. */
+static bool turned_fits(const struct making *m, unsigned at, const struct geometry *g, uint64_t rows, uint64_t cols)
+{
+	return g->rows && g->cols && !(agrees(m, g->rows, rows) && agrees(m, g->cols, cols)) &&
+	       agrees(m, g->rows, cols) && agrees(m, g->cols, rows) && !m->views[at].turned && turn_flag(m, 0, at);
+}
+
 /* One operand: its dimensions, type, layout, stride. */
 static bool give_operand(struct making *m, unsigned at, const struct geometry *g)
 {
@@ -416,7 +443,8 @@ static bool give_operand(struct making *m, unsigned at, const struct geometry *g
 		rows = g->cols_are == 1 ? rows * cols : 1;
 		cols = g->cols_are == 1 ? 1 : matrix.rows * matrix.cols;
 	}
-	if ((g->rows && !give_dim(m, g->rows, rows, at)) || (g->cols && !give_dim(m, g->cols, cols, at)))
+	const char *hint = turned_fits(m, at, g, rows, cols) ? "; .T would make it fit" : "";
+	if ((g->rows && !give_dim(m, g->rows, rows, at, hint)) || (g->cols && !give_dim(m, g->cols, cols, at, hint)))
 		return false;
 	if ((g->rows_are && g->rows_are != rows) || (g->cols_are && g->cols_are != cols))
 		return refuse_shape(m, at, g->rows_are ? g->rows_are : rows, g->cols_are ? g->cols_are : cols);
@@ -454,7 +482,7 @@ static bool give_pool(struct making *m, unsigned at)
 		const struct npu_field *field = field_called(m, names[i]);
 		if (!field->required && is_given(m, field))
 			continue;
-		if (!give_dim(m, field, values[i], at))
+		if (!give_dim(m, field, values[i], at, ""))
 			return false;
 	}
 	const struct npu_field *dtype = field_called(m, "dtype");
@@ -492,17 +520,24 @@ static bool check_shapes(struct making *m, const struct npu_mac_mode *mode)
 	return true;
 }
 
-static bool check_complete(struct making *m)
+static bool refuse_missing(struct making *m, const struct npu_field *f)
 {
 	struct npu_mac_span span = m->stmt->span;
-	for (const struct npu_field *f = m->op->format->fields; f->name; f++) {
-		if (is_given(m, f) || (!f->required && !(npu_syntax_is_positional(f) && npu_syntax_uses(&m->insn, f))))
-			continue;
-		if (npu_syntax_is_positional(f))
-			return npu_mac_refuse(m->s, span, "%s lacks its address %s%s: %s", m->op->mnemonic, f->name,
-					      f->required ? "" : ", which these operands use", f->doc);
-		return npu_mac_refuse(m->s, span, "%s lacks %s=: %s", m->op->mnemonic, f->name, f->doc);
-	}
+	if (npu_syntax_is_positional(f))
+		return npu_mac_refuse(m->s, span, "%s lacks its address %s%s: %s", m->op->mnemonic, f->name,
+				      f->required ? "" : ", which these operands use", f->doc);
+	return npu_mac_refuse(m->s, span, "%s lacks %s=: %s", m->op->mnemonic, f->name, f->doc);
+}
+
+static bool check_complete(struct making *m)
+{
+	uint64_t lacking = m->facts->required & ~m->given, optional = m->facts->optional_addresses & ~m->given;
+	const struct npu_field *fields = m->op->format->fields;
+	if (lacking)
+		return refuse_missing(m, &fields[__builtin_ctzll(lacking)]);
+	for (; optional; optional &= optional - 1)
+		if (npu_syntax_uses(&m->insn, &fields[__builtin_ctzll(optional)]))
+			return refuse_missing(m, &fields[__builtin_ctzll(optional)]);
 	return true;
 }
 
@@ -515,17 +550,15 @@ static bool give_operands(struct making *m)
 	for (const struct npu_mac_keyed *key = insn->keyed; key; key = key->next)
 		if (!give_keyed(m, key))
 			return false;
-	for (const struct npu_field *f = m->op->format->fields; f->name; f++) {
-		guess_has(m, f);
-		if (f->kind == NPU_KIND_BCAST && !guess_broadcast(m, f))
-			return false;
-	}
+	for (uint64_t has = m->facts->presences; has; has &= has - 1)
+		guess_has(m, &m->op->format->fields[__builtin_ctzll(has)]);
+	if (m->facts->broadcast && !guess_broadcast(m, m->facts->broadcast))
+		return false;
 	const struct npu_mac_mode *mode = mode_of(m);
 	if (!mode)
 		return false;
-	for (unsigned i = 0; i < m->op->format->nfields; i++)
-		if (mode->turns >> i & 1)
-			give(m, &m->op->format->fields[i], 1);
+	for (uint64_t turns = mode->turns; turns; turns &= turns - 1)
+		give(m, &m->op->format->fields[__builtin_ctzll(turns)], 1);
 	for (unsigned i = 0; i < m->npositional; i++) {
 		const struct geometry *g = &mode->geometry[i];
 		bool pool = m->op->format == &npu_formats[NPU_FORMAT_paged] && m->positional[i]->kind == NPU_KIND_DRAM;
@@ -606,13 +639,44 @@ static bool record_loops(struct npu_mac *s)
 	return true;
 }
 
+bool npu_mac_prepare_ops(struct npu_mac *s)
+{
+	s->ops = npu_arena_alloc(s->arena, npu_nops, sizeof *s->ops);
+	for (unsigned i = 0; s->ops && i < npu_nops; i++) {
+		struct npu_mac_op *op = &s->ops[i];
+		unsigned shift = 0;
+		op->npositional = npu_syntax_positional(&npu_ops[i], op->positional);
+		op->initial = npu_insn_initial(npu_ops[i].op);
+		for (unsigned f = 0; f < npu_ops[i].format->nfields; f++) {
+			const struct npu_field *field = &npu_ops[i].format->fields[f];
+			bool decides = field->kind == NPU_KIND_FLAG || field->kind == NPU_KIND_BCAST ||
+				       field->kind == NPU_KIND_SCALE;
+			op->required |= (uint64_t)field->required << f;
+			op->optional_addresses |= (uint64_t)(!field->required && npu_syntax_is_positional(field)) << f;
+			op->presences |=
+			    (uint64_t)(field->kind == NPU_KIND_FLAG && strncmp(field->name, "has_", 4) == 0) << f;
+			op->broadcast = field->kind == NPU_KIND_BCAST ? field : op->broadcast;
+			op->name_shift[f] = decides ? (uint8_t)shift : NONE;
+			shift += decides ? field->width : 0;
+		}
+	}
+	return s->ops != NULL;
+}
+
 bool npu_mac_run_insn(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	struct making m = { .s = s, .stmt = stmt, .op = &npu_ops[stmt->insn.op] };
+	struct making m;
 	if (s->pending && !npu_mac_place_pending(s))
 		return false;
-	m.insn = npu_insn_initial(m.op->op);
-	m.npositional = npu_syntax_positional(m.op, m.positional);
+	m.s = s;
+	m.stmt = stmt;
+	m.op = &npu_ops[stmt->insn.op];
+	m.facts = &s->ops[stmt->insn.op];
+	m.positional = m.facts->positional;
+	m.npositional = m.facts->npositional;
+	m.insn = m.facts->initial;
+	m.given = m.nonzero = m.names = 0;
+	memset(m.nodes, 0, sizeof m.nodes); /* the rest is read where it was written */
 	if (!give_operands(&m) || !give_refs(&m, stmt->insn.waits, stmt->insn.nwaits, m.insn.wait) ||
 	    !give_refs(&m, stmt->insn.posts, stmt->insn.nposts, m.insn.post))
 		return false;

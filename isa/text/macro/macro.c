@@ -87,14 +87,13 @@ static bool begin(struct npu_mac *s, const char *file)
 	s->assembly = npu_assembly_new(name);
 	s->capacity = capacity_of(s->options);
 	s->placer = npu_placer_new(&s->capacity);
-	s->modes = calloc(npu_nops, sizeof *s->modes);
 	s->param_used = calloc(s->options->nparams + (size_t)1, sizeof *s->param_used);
 	s->last_pending = &s->pending;
 	s->max_insns = s->options->max_insns ? s->options->max_insns : NPU_MACRO_MAX_INSNS;
 	for (unsigned i = 0; i < npu_nops; i++)
 		if (!npu_symbols_set(&s->mnemonics, npu_ops[i].mnemonic, strlen(npu_ops[i].mnemonic), i))
 			return false;
-	return s->arena && s->assembly && s->placer && s->modes && s->param_used;
+	return s->arena && s->assembly && s->placer && s->param_used && npu_mac_prepare_ops(s);
 }
 
 static void end(struct npu_mac *s)
@@ -109,7 +108,6 @@ static void end(struct npu_mac *s)
 	npu_symbols_fini(&s->mnemonics);
 	npu_mac_pool_fini(s);
 	npu_arena_free(s->arena);
-	free(s->modes);
 	free(s->param_used);
 	free(s->undo);
 	free(s->tensors);
@@ -136,6 +134,42 @@ static bool check_params(struct npu_mac *s)
 				n ? npu_mac_hint_of(names, n, span).text : "; it has none at all");
 	}
 	return true;
+}
+
+/* ---- loops ---- */
+
+static char *print_loops(const struct npu_macro_loops *loops, uint32_t insn, char *out, uint64_t size)
+{
+	enum { MOST = 8 };
+	const struct npu_mac_turn *chain[MOST];
+	unsigned n = 0;
+	uint64_t used = 0;
+	if (size)
+		out[0] = '\0';
+	if (!loops || !loops->of || insn >= loops->recorded)
+		return out;
+	for (uint32_t i = loops->of[insn]; i && n < MOST; i = loops->turns[i].around)
+		chain[n++] = &loops->turns[i];
+	while (n-- > 0 && used < size)
+		used += (uint64_t)snprintf(out + used, size - used, "%s=%" PRId64 "%s", chain[n]->name, chain[n]->value,
+					   n ? " " : "");
+	return out;
+}
+
+char *npu_macro_loop_values(const struct npu_macro *m, uint32_t insn, char *out, uint64_t size)
+{
+	return print_loops(m->loops, insn, out, size);
+}
+
+/* What a loader says about "#8 load" happened in some turn. */
+static void note_loops(const struct npu_macro_loops *loops, struct npu_error *err)
+{
+	char values[256], *end;
+	if (err->text[0] != '#')
+		return;
+	unsigned long insn = strtoul(err->text + 1, &end, 10);
+	if (end > err->text + 1 && *print_loops(loops, (uint32_t)insn, values, sizeof values))
+		npu_error_note(err, "  with %s", values);
 }
 
 static bool keep_results(struct npu_mac *s, struct npu_macro *m)
@@ -179,11 +213,72 @@ static bool finish(struct npu_mac *s, struct npu_macro *m, const struct npu_sour
 		return false;
 	m->program = npu_assembly_finish(s->assembly, s->err);
 	s->assembly = NULL;
-	if (!m->program && strcmp(s->err->file, source->file) == 0)
-		npu_diag_show_line(source, s->err);
-	if (!m->program && !s->err->file[0])
+	if (m->program)
+		return true;
+	for (const struct npu_mac_file *f = s->files; f; f = f->next)
+		if (strcmp(s->err->file, f->source.file) == 0) {
+			npu_diag_show_line(&f->source, s->err);
+			break;
+		}
+	note_loops(m->loops, s->err);
+	if (!s->err->file[0])
 		snprintf(s->err->file, sizeof s->err->file, "%s", source->file);
-	return m->program != NULL;
+	return false;
+}
+
+/* Assembles until `only_until` groups of buffers are placed (0: to the end). */
+static bool assemble_into(struct npu_mac *s, struct npu_mac_file *main, struct npu_macro *m)
+{
+	bool ok = begin(s, main->source.file);
+	if (!ok) {
+		s->out_of_memory = true;
+		return false;
+	}
+	s->result = m->arena;
+	s->loops = m->loops;
+	return npu_mac_run_file(s, main) && finish(s, m, &main->source);
+}
+
+/* Whether the buffers that did not fit do so with one parameter set differently. */
+static bool fits_with(const struct npu_mac *tried, const struct npu_source *source, const char *assignment)
+{
+	const struct npu_macro_options *given = tried->options;
+	struct npu_macro_options options = *given;
+	const char **params = calloc(given->nparams + (size_t)1, sizeof *params);
+	struct npu_macro *m = new_result();
+	struct npu_error ignored = { .code = NPU_ERR_NONE };
+	struct npu_mac_file main = { .source = *source };
+	struct npu_mac s = { .options = &options, .err = &ignored, .files = &main, .only_until = tried->placings + 1 };
+	if (params && m) {
+		for (unsigned i = 0; i < given->nparams; i++)
+			params[i] = given->params[i];
+		params[given->nparams] = assignment;
+		options.params = params;
+		options.nparams = given->nparams + 1;
+		s.diag = (struct npu_diag){ &main.source, &ignored, 0 };
+		assemble_into(&s, &main, m);
+		end(&s);
+	}
+	npu_macro_free(m);
+	free(params);
+	return s.placings == s.only_until;
+}
+
+/* "t=256 would fit": parameters by which the buffers become small enough, halved as often as it takes. */
+static void note_fits(const struct npu_mac *s, const struct npu_source *source)
+{
+	enum { MOST_PARAMS = 16 };
+	for (unsigned i = 0; i < s->nparams && i < MOST_PARAMS; i++) {
+		char assignment[NPU_MAX_NAME + 32], *end;
+		long long value = strtoll(s->params[i].value, &end, 10);
+		for (value = *end ? 0 : value / 2; value > 0; value /= 2) {
+			snprintf(assignment, sizeof assignment, "%s=%lld", s->params[i].name, value);
+			if (!fits_with(s, source, assignment))
+				continue;
+			npu_error_note(s->err, "  %s would fit", assignment);
+			break;
+		}
+	}
 }
 
 static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char *file,
@@ -191,20 +286,16 @@ static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char 
 {
 	struct npu_macro *m = new_result();
 	struct npu_mac_file main = { .source = { file, text, text + nbytes } };
-	struct npu_mac s = { .options = options, .err = err, .files = &main };
+	struct npu_mac s = { .options = options, .err = err, .files = &main, .out_of_memory = !m };
 	s.diag = (struct npu_diag){ &main.source, err, 0 };
-	bool ok = m && begin(&s, file);
-	if (ok) {
-		s.result = m->arena;
-		s.loops = m->loops;
-		ok = npu_mac_run_file(&s, &main) && finish(&s, m, &main.source);
-	} else {
-		s.out_of_memory = true;
-	}
+	bool ok = m && assemble_into(&s, &main, m);
 	npu_diag_close(&s.diag);
 	if (s.out_of_memory)
 		npu_fail(err, NPU_ERR_MEMORY, "%s: out of memory", file);
-	end(&s);
+	else if (s.full)
+		note_fits(&s, &main.source);
+	if (m)
+		end(&s);
 	if (ok)
 		return m;
 	npu_macro_free(m);
@@ -226,12 +317,16 @@ static struct npu_macro *wrap(struct npu_program *program)
 	return m;
 }
 
-/* The one of two errors that came further; the flat assembler knows less, so it loses where they are even. */
-static bool is_further(const struct npu_error *flat, const struct npu_error *macro)
+/* Of two errors the one that came further; where they are even the flat one, but for directives, of which flat text has
+ * only some. */
+static bool is_flat_better(const struct npu_error *flat, const struct npu_error *macro)
 {
+	static const char directive[] = "no directive";
 	if (flat->line != macro->line)
 		return flat->line > macro->line;
-	return flat->column >= macro->column;
+	if (flat->column != macro->column)
+		return flat->column > macro->column;
+	return strncmp(flat->text, directive, sizeof directive - 1) != 0;
 }
 
 struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *file,
@@ -253,28 +348,7 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 		}
 	}
 	m = assemble(text, nbytes, file, options, err);
-	if (!m && plain && is_further(&flat, err))
+	if (!m && plain && is_flat_better(&flat, err))
 		*err = flat;
 	return m;
-}
-
-/* ---- loops ---- */
-
-char *npu_macro_loop_values(const struct npu_macro *m, uint32_t insn, char *out, uint64_t size)
-{
-	enum { MOST = 8 };
-	const struct npu_mac_turn *chain[MOST];
-	const struct npu_macro_loops *loops = m->loops;
-	unsigned n = 0;
-	uint64_t used = 0;
-	if (size)
-		out[0] = '\0';
-	if (!loops || !loops->of || insn >= m->program->ninsns || insn >= loops->recorded)
-		return out;
-	for (uint32_t i = loops->of[insn]; i && n < MOST; i = loops->turns[i].around)
-		chain[n++] = &loops->turns[i];
-	while (n-- > 0 && used < size)
-		used += (uint64_t)snprintf(out + used, size - used, "%s=%" PRId64 "%s", chain[n]->name, chain[n]->value,
-					   n ? " " : "");
-	return out;
 }

@@ -14,7 +14,7 @@ enum { LONGEST_TEXT = 1024 };
 /* Counts what could go on for ever without an instruction. */
 static bool count_turn(struct npu_mac *s, struct npu_mac_span span)
 {
-	if (s->turns_run++ < NPU_MAC_MAX_TURNS)
+	if (s->turns_run < NPU_MAC_MAX_TURNS && ++s->turns_run)
 		return true;
 	return npu_mac_refuse_as(s, NPU_ERR_FIT, span, "more than %s turns of loops and macros",
 				 npu_count_text(NPU_MAC_MAX_TURNS).text);
@@ -65,6 +65,33 @@ static bool run_turns(struct npu_mac *s, struct npu_mac_stmt *stmt, int64_t from
 	return ok;
 }
 
+static uint64_t turns_of(int64_t from, int64_t to, int64_t step)
+{
+	if (step > 0 ? from >= to : from <= to)
+		return 0;
+	uint64_t distance = step > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
+	uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+	return (distance - 1) / stride + 1;
+}
+
+/* A loop that can only end with the cap is refused before it runs for minutes. */
+static bool check_turns(struct npu_mac *s, const struct npu_mac_stmt *stmt, uint64_t turns)
+{
+	uint64_t insns = 0;
+	for (const struct npu_mac_stmt *body = stmt->loop.body; body; body = body->next)
+		insns += body->kind == NPU_MAC_INSN;
+	if (insns && turns > (s->max_insns - s->ninsns) / insns)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span,
+					 "%s turns of %s instructions each, but a program has at most %s: larger tiles or "
+					 "shorter lengths need fewer",
+					 npu_count_text(turns).text, npu_count_text(insns).text,
+					 npu_count_text(s->max_insns).text);
+	if (turns > NPU_MAC_MAX_TURNS - s->turns_run)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span, "%s turns: all loops and macros together have at most %s",
+					 npu_count_text(turns).text, npu_count_text(NPU_MAC_MAX_TURNS).text);
+	return true;
+}
+
 static bool run_for(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
 	int64_t from, to, step = 1;
@@ -74,6 +101,8 @@ static bool run_for(struct npu_mac *s, struct npu_mac_stmt *stmt)
 		return false;
 	if (step == 0)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->loop.step->span, "a step of 0");
+	if (!check_turns(s, stmt, turns_of(from, to, step)))
+		return false;
 	s->region_base = regions;
 	bool ok = run_turns(s, stmt, from, to, step) && check_regions(s, stmt->span, regions);
 	s->region_base = base;

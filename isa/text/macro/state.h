@@ -161,7 +161,7 @@ struct npu_mac {
 	struct npu_symbols symbols;
 	bool quoted_indices; /* a name like "k[0]" exists */
 	struct npu_symbols mnemonics;  /* index of npu_ops */
-	struct npu_mac_mode **modes;  /* [npu_nops] what was learnt about operands, isa/text/macro/insn.c */
+	struct npu_mac_op *ops;        /* [npu_nops] isa/text/macro/insn.c */
 	struct npu_mac_frame *frame;
 	uint32_t frames; /* macro calls so far: the number of the newest */
 	uint32_t macro_frame;
@@ -183,6 +183,9 @@ struct npu_mac {
 	struct npu_placer *placer;
 	struct npu_capacity capacity;
 	struct npu_mac_object *pending, **last_pending;
+	uint32_t placings;  /* groups of buffers that were placed */
+	uint32_t only_until; /* stop after so many; 0: do not */
+	bool full;          /* buffers did not fit */
 	uint64_t dram_used;
 	uint32_t ninsns, max_insns, nsems, ntensors, ntables, nobjects, nbuffers;
 	uint32_t region_depth, region_base; /* base: at the start of the block that runs */
@@ -279,6 +282,7 @@ bool npu_mac_run(struct npu_mac *, struct npu_mac_stmt *);
 bool npu_mac_run_file(struct npu_mac *, struct npu_mac_file *);
 bool npu_mac_declare(struct npu_mac *, struct npu_mac_stmt *);
 bool npu_mac_place_pending(struct npu_mac *);
+bool npu_mac_prepare_ops(struct npu_mac *);
 bool npu_mac_run_insn(struct npu_mac *, struct npu_mac_stmt *);
 /* A tree for a reference; its shape is that of the tensor. */
 const struct npu_reference_node *npu_mac_reference(struct npu_mac *, const struct npu_mac_node *);
