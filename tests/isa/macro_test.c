@@ -157,6 +157,388 @@ START_TEST(sizes_and_types_follow_from_the_operands)
 }
 END_TEST
 
+START_TEST(dimensions_merge_drop_and_turn)
+{
+	/* two heads of 4 x 64, dense: one matrix of 8 rows */
+	expect_insns(".tensor Q[2, 4, 64] fp16 in\n.sram q[8, 64] fp16 at=0\nload q, Q\n",
+		     "load sram:0x0, dram:0x0 rows=8 cols=64\n");
+	/* one head, half of its columns: 128 bytes from row to row, from byte 512 + 64 on */
+	expect_insns(".tensor Q[2, 4, 64] fp16 in\n.sram q[4, 32] fp16 at=0\nload q, Q[1, :, 32:]\n",
+		     "load sram:0x0, dram:0x240 rows=4 cols=32 dram_stride=128\n");
+	/* one column: an element a row */
+	expect_insns(".sram a[4, 64] fp32 at=0\n.sram m[4] fp32 at=0x1000\nvcopy m{4, 1}, a[:, 3]\n",
+		     "vcopy sram:0x1000, sram:0xc rows=4 cols=1 a_stride=256\n");
+	/* rows that stand apart keep their distance; the first bytes in another shape do not */
+	expect_insns(".acc s[64, 64] fp32 at=0\nvfill s[0:8, 0:16]\nvfill s{8, 16}\n",
+		     "vfill acc:0x0 rows=8 cols=16 dst_stride=256\nvfill acc:0x0 rows=8 cols=16\n");
+	/* the DMA turns: local memory holds [cols, rows] */
+	expect_insns(".tensor K[8, 64] fp16 in\n.sram t[64, 8] fp16 at=0\nload t, K.T\n",
+		     "load sram:0x0, dram:0x0 rows=8 cols=64 transpose=1\n");
+	/* blocks: rows of blocks are 64 * 16 * 2 bytes */
+	expect_insns(".tensor W[64, 64] fp16 in layout=block16\n.sram w[32, 64] fp16 at=0 layout=block16\nload w, W[32:+32, :]\n",
+		     "load sram:0x0, dram:0x1000 rows=32 cols=64 dram_layout=block16 local_layout=block16\n");
+	/* two 4-bit elements a byte */
+	expect_insns(".tensor W[64, 64] int4 in\n.sram w[8, 64] int4 at=0\nload w, W[8:+8, :]\n",
+		     "load sram:0x0, dram:0x100 rows=8 cols=64 dtype=int4\n");
+}
+END_TEST
+
+START_TEST(operands_that_follow_need_not_be_written)
+{
+	const char *vectors = ".sram x[4, 64] fp32 at=0\n.sram r[64] fp32 at=0x1000\n.sram c[4] fp32 at=0x2000\n";
+	char text[1024];
+	snprintf(text, sizeof text, "%svadd x, x, r\nvadd x, x, c\nvmul x, x imm=1/sqrt(4)\nvredmax c, x\n", vectors);
+	expect_insns(text, "vadd sram:0x0, sram:0x0, sram:0x1000 rows=4 cols=64 b_bcast=row\n"
+			   "vadd sram:0x0, sram:0x0, sram:0x2000 rows=4 cols=64 b_bcast=col\n"
+			   "vmul sram:0x0, sram:0x0 imm=0.5 rows=4 cols=64 b_bcast=imm\n"
+			   "vredmax sram:0x2000, sram:0x0 rows=4 cols=64\n");
+	expect_insns(".sram x[4, 64] fp32 at=0\n.sram w[64] fp16 at=0x1000\n.sram b[64] fp16 at=0x2000\n"
+		     "vlayernorm x, x, w, b\n",
+		     "vlayernorm sram:0x0, sram:0x0, sram:0x1000, sram:0x2000 rows=4 cols=64 has_bias=1 dst_type=fp32\n");
+	expect_insns(".sram p[4, 64] fp16 at=0\n.acc s[4, 64] fp32 at=0\n.sram st[3, 16] fp32 at=0x1000\n"
+		     "vsoftmax_online p, s, st[:, 0:4] first=1\n",
+		     "vsoftmax_online sram:0x0, acc:0x0, sram:0x1000 rows=4 cols=64 state_stride=64 first=1\n");
+	expect_insns(".tensor pool[8, 2, 2, 16, 64] fp16 in\n.table t = [3, 1]\n.sram k[20, 64] fp16 at=0\n"
+		     "gather k, pool[:, 1, 0, :, :] table=t\n",
+		     "gather sram:0x0, dram:0x1000 cols=64 rows=20 page_stride=8192 row_stride=128 page_rows=16 table=t\n");
+}
+END_TEST
+
+/* ---- expressions ---- */
+
+static const struct {
+	const char *expression;
+	int64_t value;
+} expressions[] = {
+	{ "2 + 3 * 4", 14 },
+	{ "(2 + 3) * 4", 20 },
+	{ "10 - 3 - 2", 5 },
+	{ "-7 / 2", -4 }, /* rounds down, */
+	{ "-7 % 2", 1 },  /* so that a turn before the first has a slot */
+	{ "7 / -2", -4 },
+	{ "7 % -2", -1 },
+	{ "ceil(7 / 2)", 4 },
+	{ "ceil(7, 2)", 4 },
+	{ "ceil(-7 / 2)", -3 },
+	{ "ceil(8 / 2)", 4 },
+	{ "min(3, 1, 2)", 1 },
+	{ "max(3, 1, 2)", 3 },
+	{ "abs(-5)", 5 },
+	{ "1 < 2 && 2 < 3", 1 },
+	{ "1 > 2 || 2 > 3", 0 },
+	{ "0 && 1 / 0", 0 },
+	{ "1 || 1 / 0", 1 },
+	{ "5 > 3 ? 10 : 1 / 0", 10 },
+	{ "0 ? 1 : 0 ? 2 : 3", 3 },
+	{ "1 + (1 == 1)", 2 },
+	{ "!3", 0 },
+	{ "~0", -1 },
+	{ "6 & 3 | 8 ^ 1", 11 },
+	{ "1 << 40", (int64_t)1 << 40 },
+	{ "-16 >> 2", -4 },
+	{ "32KiB", 32768 },
+	{ "0xff", 255 },
+	{ "9223372036854775807", INT64_MAX },
+	{ "-9223372036854775807 - 1", INT64_MIN },
+	{ "x * x", 49 },
+	{ "word == causal", 1 },
+	{ "word != none", 1 },
+};
+
+START_TEST(an_expression_has_its_value)
+{
+	char text[256], want[64];
+	snprintf(text, sizeof text, ".param x=7, word=causal|none\n.let y = %s\n.region \"{y}\"\nsync.load\n.endregion\n",
+		 expressions[_i].expression);
+	struct npu_macro *m = assemble(text);
+	snprintf(want, sizeof want, "%lld", (long long)expressions[_i].value);
+	ck_assert_str_eq(m->program->regions[0].name, want);
+	npu_macro_free(m);
+}
+END_TEST
+
+/* ---- statements ---- */
+
+static void expect_regions(const char *text, const char *names)
+{
+	struct npu_macro *m = assemble(text);
+	char got[1024] = "";
+	for (uint32_t i = 0; i < m->program->nregions; i++) {
+		strcat(got, i ? " " : "");
+		strcat(got, m->program->regions[i].name);
+	}
+	ck_assert_str_eq(got, names);
+	npu_macro_free(m);
+}
+
+#define SAY(text) ".region \"" text "\"\n.endregion\n"
+
+START_TEST(loops_count_up_down_and_not_at_all)
+{
+	expect_regions(".for i in 0..3\n" SAY("{i}") ".end\n", "0 1 2");
+	expect_regions(".for i in 0..10 step 4\n" SAY("{i}") ".end\n", "0 4 8");
+	expect_regions(".for i in 3..0 step -1\n" SAY("{i}") ".end\n", "3 2 1");
+	expect_regions(".for i in 5..5\n" SAY("{i}") ".end\n" SAY("none"), "none");
+	expect_regions(".for i in 0..2\n.for j in i..2\n" SAY("{i}{j}") ".end\n.end\n", "00 01 11");
+	expect_regions(".for i in 9223372036854775806..9223372036854775807\n" SAY("{i}") ".end\n", "9223372036854775806");
+}
+END_TEST
+
+START_TEST(branches_take_the_first_that_holds)
+{
+	const char *text = ".for i in 0..4\n.if i == 0\n" SAY("a") ".elif i == 1\n" SAY("b") ".elif i == 2\n" SAY("c")
+	    ".else\n" SAY("d") ".end\n.end\n";
+	expect_regions(text, "a b c d");
+}
+END_TEST
+
+START_TEST(variables_live_where_they_were_made)
+{
+	/* a counter of the file changes from inside; one of a turn is new in every turn */
+	expect_regions(".let n = 0\n.for i in 0..3\n.let n = n + 1, m = i * 2\n" SAY("{n}{m}") ".end\n" SAY("{n}"),
+		       "10 22 34 3");
+	/* a macro changes the file's, not its caller's */
+	expect_regions(".macro bump\n.let n = n + 1, x = 9\n.end\n.let n = 0\n.for i in 0..2\n.let x = 5\nbump\n"
+		       SAY("{n}{x}") ".end\n", "15 25");
+	/* what .if declares stays */
+	expect_regions(".if 1\n.let a = 4\n.end\n" SAY("{a}"), "4");
+}
+END_TEST
+
+START_TEST(macros_take_numbers_slices_and_semaphores)
+{
+	expect_insns(".tensor K[64, 64] fp16 in\n.sram k[2][32, 64] fp16 at=0\n.sem full[2], free[2]=1\n"
+		     ".macro fetch to, from, take, give, rows=32\n"
+		     "  load to[0:rows, :], from[0:rows, :]   wait take   post give\n"
+		     ".end\n"
+		     "fetch k[1], K[32:, :], free[1], full[1]\n"
+		     "fetch k[0], K, give=full[0], take=free[0], rows=16\n",
+		     "load sram:0x1000, dram:0x1000 rows=32 cols=64   wait free[1]   post full[1]\n"
+		     "load sram:0x0, dram:0x0 rows=16 cols=64   wait free[0]   post full[0]\n");
+}
+END_TEST
+
+START_TEST(a_count_of_nothing_is_no_wait)
+{
+	expect_insns(".sem a, b[2]\n.for i in 0..2\nsync.load wait a:(i > 0), b[i]   post b[i]:i + 1\n.end\n",
+		     "sync.load   wait b[0]   post b[0]\n"
+		     "sync.load   wait a, b[1]   post b[1]:2\n");
+}
+END_TEST
+
+START_TEST(buffers_are_placed_together_and_used_again_after_free)
+{
+	struct npu_macro *m = assemble(".sram a[2][64, 64] fp16 bank=1\n.sram b[64, 64] fp16 align=4096\nvfill b\n"
+				       ".free a\n.sram c[64, 64] fp16 bank=1\nvfill c\n");
+	const struct npu_program *p = m->program;
+	ck_assert_uint_eq(p->nbuffers, 4);
+	/* a group of SRAM is 256 KiB; the second of a pair goes to the next one */
+	ck_assert_uint_eq(p->buffers[0].local, 256 << 10);
+	ck_assert_uint_eq(p->buffers[1].local, 512 << 10);
+	ck_assert_uint_eq(p->buffers[2].local % 4096, 0);
+	ck_assert_uint_eq(p->buffers[3].local, p->buffers[0].local);
+	ck_assert_uint_eq(p->buffers[0].end, 1);
+	ck_assert_uint_eq(p->buffers[3].first, 1);
+	ck_assert_uint_eq(p->buffers[3].end, 2);
+	npu_macro_free(m);
+}
+END_TEST
+
+START_TEST(parameters_come_from_the_command_line)
+{
+	static const char *const given[] = { "n=2k", "mode=slow", "n=3" };
+	struct npu_macro *m = assemble_with(".param n=1, mode=fast|slow\n.param twice=n*2, same=mode\n"
+					    ".region \"{n} {mode} {twice} {same}\"\nsync.load\n.endregion\n",
+					    given, 3);
+	ck_assert_str_eq(m->program->regions[0].name, "3 slow 6 slow");
+	ck_assert_uint_eq(m->nparams, 4);
+	ck_assert_str_eq(m->params[0].name, "n");
+	ck_assert_str_eq(m->params[0].value, "3");
+	ck_assert_str_eq(m->params[1].value, "slow");
+	npu_macro_free(m);
+}
+END_TEST
+
+/* ---- files ---- */
+
+static char *read_file(void *context, const char *path, uint64_t *nbytes, struct npu_error *err)
+{
+	static const struct {
+		const char *path, *text;
+	} files[] = {
+		{ "dir/lib.npu", ".macro two\nsync.load\nsync.load\n.end\n.include \"more.npu\"\n" },
+		{ "dir/more.npu", ".let more = 1" },
+		{ "dir/self.npu", ".include \"self.npu\"\n" },
+		{ "dir/bad.npu", "sync.load\n\nsync.lod\n" },
+		{ "sys/std.npu", ".let std = 7\n" },
+	};
+	(void)context, (void)err;
+	for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
+		if (strcmp(files[i].path, path) == 0) {
+			*nbytes = strlen(files[i].text);
+			char *copy = malloc(*nbytes + 1);
+			return strcpy(copy, files[i].text);
+		}
+	return NULL;
+}
+
+static struct npu_macro *assemble_in_folder(const char *text, struct npu_error *err)
+{
+	static const char *const folders[] = { "sys" };
+	struct npu_macro_options options = { .capacity = &edge, .folders = folders, .nfolders = 1, .read = read_file };
+	return npu_macro_text(text, strlen(text), "dir/t.npu", &options, err);
+}
+
+START_TEST(files_are_included_once_each_time_and_found_beside_and_in_folders)
+{
+	struct npu_error err = { 0 };
+	struct npu_macro *m = assemble_in_folder(".include \"lib.npu\"\n.include \"std.npu\"\n.for i in more..std\ntwo\n.end\n",
+						 &err);
+	ck_assert_msg(m != NULL, "%s", err.text);
+	ck_assert_uint_eq(m->program->ninsns, 12);
+	/* the line of the macro, in its file */
+	ck_assert_str_eq(m->program->files[m->program->place[0].file], "dir/lib.npu");
+	ck_assert_uint_eq(m->program->place[1].line, 3);
+	npu_macro_free(m);
+}
+END_TEST
+
+START_TEST(errors_in_other_files_say_how_they_were_reached)
+{
+	struct npu_error err = { 0 };
+	char text[4096];
+	ck_assert_ptr_null(assemble_in_folder("\n.include \"bad.npu\"\n", &err));
+	ck_assert_str_eq(npu_error_print(&err, text, sizeof text),
+			 "dir/bad.npu:3:1: no instruction and no macro is called sync.lod; did you mean sync.load?\n"
+			 "    3 | sync.lod\n"
+			 "      | ^~~~~~~~\n"
+			 "  included at dir/t.npu:2");
+	ck_assert_ptr_null(assemble_in_folder(".include \"self.npu\"\n", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "self.npu includes itself"));
+	ck_assert_ptr_null(assemble_in_folder(".include \"none.npu\"\n", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "none.npu is neither beside this file nor in a folder of -I"));
+}
+END_TEST
+
+/* ---- mistakes ---- */
+
+static const struct {
+	const char *text, *says;
+	int status;
+} mistakes[] = {
+	{ ".param a=1\nsync.lod\n", "t.npu:2:1: no instruction and no macro is called sync.lod; did you mean sync.load?\n"
+				   "    2 | sync.lod\n"
+				   "      | ^~~~~~~~", 2 },
+	{ ".let total = 1\n.let x = totl\n", "t.npu:2:10: totl means nothing here; did you mean total?", 2 },
+	{ ".let x = 1 +\n", "t.npu:1:13: expected a number, a name or (, found the end of the line", 2 },
+	{ ".let x = 3 / 0\n", "t.npu:1:14: a division by 0", 2 },
+	{ ".let x = 1 << 64\n", "a shift by 64: 0 to 63", 2 },
+	{ ".let x = 9223372036854775807 + 1\n", "the result is beyond 64 bits", 2 },
+	{ ".let x = -9223372036854775807 * 2\n", "the result is beyond 64 bits", 2 },
+	{ ".let x = 99999999999999999999\n", "is not a number, or one above 9223372036854775807", 2 },
+	{ ".let x = 1.5\n", "a whole number is needed here", 2 },
+	{ ".param seq=500, tq=128\n.require seq % tq == 0, \"tq={tq} must divide seq={seq}\"\n",
+	  "t.npu:2:10: tq=128 must divide seq=500\n", 2 },
+	{ ".tensor K[128, 64] fp16 in\n.sram k[64, 64] fp16\n.for i in 0..3\n  load k, K[i*64:+64, :]\n.end\n",
+	  "t.npu:4:13: 128:192 is out of bounds: dimension 0 of K has 128 elements\n"
+	  "    4 |   load k, K[i*64:+64, :]\n"
+	  "      |             ^~~~~~~~\n"
+	  "  with i = 2, .for at t.npu:3", 1 },
+	{ ".sram k[2][4, 4] fp32\n.for i in 0..3\nvfill k[i]\n.end\n", "k[2]: there are k[0] to k[1]", 1 },
+	{ ".sram k[2][4, 4] fp32\nvfill k\n", "t.npu:2:7: k is an array: k[0] to k[1]", 2 },
+	{ ".sram k[4, 4] fp32\nvfill k[0:2, 0:2, 0]\n", "3 indices, but k has 2 dimensions", 1 },
+	{ ".sram k[4, 4] fp32\nvfill k[2:2, :]\n", "an empty slice of dimension 0 of k", 1 },
+	{ ".sram a[64, 64] fp16\n.sram b[32, 64] fp16\n.acc d[64, 32] fp32\nmatmul d, a, b\n",
+	  "b is 32 x 64 and makes k 32, but a is 64 x 64 and makes it 64; .T would make it fit", 1 },
+	{ ".sram a[4, 64] fp32\nvadd a, a.T, a\n", "vadd takes no .T of a", 1 },
+	{ ".sram a[64, 64] fp32\n.sram v[64] fp32\nvadd a, a, v\n", "b_bcast=row or b_bcast=col says which", 1 },
+	{ ".sram a[4, 64] fp32\nload a, a\n", "dram: this is a buffer, not a tensor in DRAM", 1 },
+	{ ".sram a[4, 4] fp17\n", "t.npu:1:15: no type is called fp17; did you mean fp16?", 2 },
+	{ ".sram a[0, 4] fp16\n", "a dimension is 0: must be 1 to", 2 },
+	{ ".let a = 1\n.sram a[4] fp32\n", "t.npu:2:7: a second a; the first is at t.npu:1", 2 },
+	{ ".param t=512\n.sram a[2][t, t] fp16\n.sram b[2][t, t] fp16\nvfill a[0]\n",
+	  "t.npu:2:7: buffers do not fit: 2,097,152 needed of 1,048,576 bytes of SRAM, 1,048,576 too many\n"
+	  "    2 | .sram a[2][t, t] fp16\n"
+	  "      |       ^\n"
+	  "  a[0]         sram:0x000000       524,288 bytes  group 0  from #0 on\n"
+	  "  a[1]         sram:0x080000       524,288 bytes  group 2  from #0 on\n"
+	  "  b[0]                             524,288 bytes  does not fit\n"
+	  "  b[1]                             524,288 bytes  does not fit\n"
+	  "  t=256 would fit", 1 },
+	{ ".sram a[4] fp32\n.free a\nvfill a\n", "a was freed", 2 },
+	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A @ A\n", "3 x 4 @ 3 x 4: [m, k] @ [k, n]", 2 },
+	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A\n.let x = 1\n", "the reference is 3 x 4, and C is 3 x 3", 2 },
+	{ ".for i in 0..3\nsync.load\n", "t.npu:1:1: .for without its .end", 2 },
+	{ ".let x = 1\n.end\n", ".end without .for, .if or .macro before it", 2 },
+	{ ".for i in 0..2\n.region \"x\"\n.end\n", "2 of the .region directives in this block have no .endregion", 2 },
+	{ ".region \"x\"\n.for i in 0..2\n.endregion\n.end\n", ".endregion without a .region before it in this block", 2 },
+	{ ".macro a x\na x + 1\n.end\na 1\n", "macros in macros more than 64 deep: a uses itself without an end", 2 },
+	{ ".macro m a, b=2\n.end\nm 1, 2, 3\n", "macro m takes 2 arguments: a, b", 2 },
+	{ ".macro m a, b=2\n.end\nm b=1\n", "macro m lacks a", 2 },
+	{ ".macro m a, b=2\n.end\nm 1, c=3\n", "macro m has no parameter c; it has a, b", 2 },
+	{ ".for i in 0..1000000000000\n.end\n", "1,000,000,000,000 turns: all loops and macros together have at most", 1 },
+	{ ".sem s\n.for i in 0..1000000000\nsync.load post s\n.end\n", "but a program has at most 100,000,000", 1 },
+	{ ".let x = 1 ; \xff\n.region \"\xff\"\n.endregion\n", "t.npu:2:10: byte 0xff in a string: it must be UTF-8", 2 },
+	{ ".let \xff = 1\n", "expected a name, found byte 0xff", 2 },
+	{ ".let x = \"a\n", "a string without its closing quote", 2 },
+	{ ".region \"{1 + }\"\n.endregion\n.let x = 1\n", "expected a number, a name or (, found }", 2 },
+	{ ".include \"x.npu\"\n", ".include: no files can be read here", 2 },
+	{ ".let a = 1\n.acc s[4, 4] fp32\n.sram b[4, 4] fp16\n.for i in 0..2\nvfill s\nmatmul b, b, b\n.end\n",
+	  "dst=sram:0x0: must be in the accumulators (acc:0x...)\n"
+	  "    6 | matmul b, b, b\n"
+	  "      | ^~~~~~\n"
+	  "  with i=0", 1 },
+};
+
+START_TEST(mistakes_are_told_with_place_and_remedy)
+{
+	struct npu_error err = { .code = NPU_ERR_NONE };
+	struct npu_macro_options options = { .capacity = &edge };
+	char message[4096];
+	const char *text = mistakes[_i].text;
+	struct npu_macro *m = npu_macro_text(text, strlen(text), "t.npu", &options, &err);
+	ck_assert_msg(m == NULL, "it was accepted: %s", text);
+	npu_error_print(&err, message, sizeof message);
+	ck_assert_msg(strstr(message, mistakes[_i].says) != NULL, "says: %s\nwanted: %s", message, mistakes[_i].says);
+	ck_assert_int_eq(npu_error_exit_status(err.code), mistakes[_i].status);
+}
+END_TEST
+
+static void expect_refusal(const char *text, const char *says)
+{
+	struct npu_error err = { .code = NPU_ERR_NONE };
+	ck_assert_ptr_null(npu_macro_text(text, strlen(text), "t.npu", NULL, &err));
+	ck_assert_msg(strstr(err.text, says) != NULL, "says: %s", err.text);
+}
+
+START_TEST(what_nests_without_end_is_refused)
+{
+	enum { DEEP = 20000 };
+	char *text = malloc(20 * DEEP);
+	size_t n = (size_t)sprintf(text, ".let x = ");
+	memset(text + n, '(', DEEP);
+	text[n + DEEP] = '\0';
+	expect_refusal(text, "an expression nested too deep");
+	memset(text + n, '-', DEEP);
+	expect_refusal(text, "an expression nested too deep");
+	for (size_t i = 0; i < DEEP; i++)
+		memcpy(text + n + 2 * i, "1+", 3);
+	expect_refusal(text, "more than 256 operators in a row");
+	n = 0;
+	for (size_t i = 0; i < 100; i++)
+		n += (size_t)sprintf(text + n, ".if 1\n");
+	expect_refusal(text, "blocks nested more than 64 deep");
+	free(text);
+}
+END_TEST
+
+START_TEST(lines_may_end_in_any_way)
+{
+	expect_insns(".let n = 2\r\n.for i in 0..n\r\nsync.load\r\n.end\r\n", "sync.load\nsync.load\n");
+	expect_insns(".let n = 2\n.for i in 0..n\n\tsync.load\n.end", "sync.load\nsync.load\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("isa.macro");
@@ -167,6 +549,25 @@ static Suite *suite(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("operands");
 	tcase_add_test(t, sizes_and_types_follow_from_the_operands);
+	tcase_add_test(t, dimensions_merge_drop_and_turn);
+	tcase_add_test(t, operands_that_follow_need_not_be_written);
+	suite_add_tcase(s, t);
+	t = tcase_create("statements");
+	tcase_add_loop_test(t, an_expression_has_its_value, 0, sizeof expressions / sizeof expressions[0]);
+	tcase_add_test(t, loops_count_up_down_and_not_at_all);
+	tcase_add_test(t, branches_take_the_first_that_holds);
+	tcase_add_test(t, variables_live_where_they_were_made);
+	tcase_add_test(t, macros_take_numbers_slices_and_semaphores);
+	tcase_add_test(t, a_count_of_nothing_is_no_wait);
+	tcase_add_test(t, buffers_are_placed_together_and_used_again_after_free);
+	tcase_add_test(t, parameters_come_from_the_command_line);
+	tcase_add_test(t, files_are_included_once_each_time_and_found_beside_and_in_folders);
+	suite_add_tcase(s, t);
+	t = tcase_create("mistakes");
+	tcase_add_loop_test(t, mistakes_are_told_with_place_and_remedy, 0, sizeof mistakes / sizeof mistakes[0]);
+	tcase_add_test(t, errors_in_other_files_say_how_they_were_reached);
+	tcase_add_test(t, what_nests_without_end_is_refused);
+	tcase_add_test(t, lines_may_end_in_any_way);
 	suite_add_tcase(s, t);
 	return s;
 }

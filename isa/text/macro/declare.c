@@ -108,6 +108,19 @@ static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const 
 	return p->name && p->value;
 }
 
+/* What the default means when it is a name alone, which may have got a value since it was read. */
+static const struct npu_mac_binding *default_name(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	const struct npu_mac_node *node = d->value;
+	if (node)
+		return node->kind == NPU_MAC_NAME && !node->n ? node->symbol->binding : NULL;
+	if (!d->choices || d->choices[1])
+		return NULL;
+	const struct npu_symbol *found = npu_symbols_find(&s->symbols, d->choices[0], strlen(d->choices[0]));
+	const struct npu_mac_symbol *symbol = found ? (void *)(uintptr_t)found->value : NULL;
+	return symbol ? symbol->binding : NULL;
+}
+
 static bool declare_param(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	struct npu_mac_value value = { .kind = NPU_MAC_INT };
@@ -116,22 +129,24 @@ static bool declare_param(struct npu_mac *s, const struct npu_mac_decl *d)
 		return refuse_second(s, d);
 	if (s->depth)
 		return npu_mac_refuse(s, d->span, ".param stands outside of .for, .if and .macro");
-	/* a name alone may have got a value since it was read */
-	const struct npu_symbol *alone =
-	    d->choices && !d->choices[1] ? npu_symbols_find(&s->symbols, d->choices[0], strlen(d->choices[0])) : NULL;
-	const struct npu_mac_symbol *symbol = alone ? (void *)(uintptr_t)alone->value : NULL;
-	const struct npu_mac_binding *same = symbol ? symbol->binding : NULL;
-	if (same && !given) {
-		if (same->value.kind != NPU_MAC_INT && same->value.kind != NPU_MAC_WORD)
-			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s is no value", symbol->name);
+	const struct npu_mac_binding *same = default_name(s, d);
+	bool word = same ? same->value.kind == NPU_MAC_WORD : d->choices != NULL;
+	if (same && (word ? !given : !given && same->value.kind == NPU_MAC_INT)) {
 		value = same->value;
-	} else if (d->choices && !(same && same->value.kind == NPU_MAC_INT)) {
+	} else if (same && word) {
+		const struct npu_mac_symbol *symbol = npu_mac_symbol(s, given, strlen(given));
+		if (!symbol)
+			return false;
+		value = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .word = symbol->name };
+	} else if (word) {
 		if (!choose(s, d, given, &value))
 			return false;
 	} else if (given) {
 		if (!parse_size(given, &value.number))
 			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s=%.64s: a whole number would be right",
 						 d->symbol->name, given);
+	} else if (!d->value) {
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s is no value", d->choices[0]);
 	} else if (!npu_mac_int(s, d->value, &value.number)) {
 		return false;
 	}
