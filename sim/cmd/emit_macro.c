@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces the defaults of .param lines. It knows just as much of their syntax: NAME=number or NAME=word|word, with commas
+ * between. */
+#include "sim/cmd/emit_macro.h"
+
+#include "sim/simulate_parts.h"
+#include "traces/programs.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHOICES_BYTES = 256 };
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* "bf16|fp16|int8": the choices of a default with `word` in front. False: it is none of them. */
+static bool put_first(const char *begin, const char *end, const char *word, char out[CHOICES_BYTES])
+{
+	size_t length = strlen(word), used = (size_t)snprintf(out, CHOICES_BYTES, "%s", word);
+	bool found = false;
+	while (begin < end) {
+		const char *bar = memchr(begin, '|', (size_t)(end - begin));
+		const char *stop = bar ? bar : end;
+		bool same = (size_t)(stop - begin) == length && memcmp(begin, word, length) == 0;
+		found |= same;
+		if (!same && used < CHOICES_BYTES)
+			used += (size_t)snprintf(out + used, CHOICES_BYTES - used, "|%.*s", (int)(stop - begin), begin);
+		begin = bar ? bar + 1 : end;
+	}
+	return found;
+}
+
+/* One NAME=default of a .param line, at `at`; writes it and returns where the next one begins. */
+static const char *replace(const struct npu_kernel *kernel, const struct npu_args *args, const char *at,
+			   const char *line_end, bool *written, FILE *out, struct npu_error *err)
+{
+	char name[64], word[32], choices[CHOICES_BYTES];
+	const char *equals = memchr(at, '=', (size_t)(line_end - at));
+	const char *comment = memchr(at, ';', (size_t)(line_end - at));
+	if (!equals || (comment && comment < equals)) {
+		fwrite(at, 1, (size_t)(line_end - at), out);
+		return line_end;
+	}
+	const char *begin = equals;
+	while (begin > at && is_word(begin[-1]))
+		begin--;
+	snprintf(name, sizeof name, "%.*s", (int)(equals - begin), begin);
+	const char *end = equals + 1;
+	while (end < line_end && (is_word(*end) || *end == '|'))
+		end++;
+	int i = npu_param_index(kernel, name);
+	fwrite(at, 1, (size_t)(equals + 1 - at), out);
+	if (i < 0) {
+		fwrite(equals + 1, 1, (size_t)(end - equals - 1), out);
+	} else if (kernel->params[i].type == NPU_PARAM_INT || !memchr(equals, '|', (size_t)(end - equals))) {
+		written[i] = true;
+		fprintf(out, "%" PRId64, args->value[i]);
+	} else {
+		const char *value = simulate_arg_text(kernel, args, (unsigned)i, word);
+		written[i] = true;
+		if (!put_first(equals + 1, end, value, choices)) {
+			npu_fail(err, NPU_ERR_VALUE, "%s=%s: the source of %s knows %.*s; --style=flat writes the rest", name,
+				 value, kernel->name, (int)(end - equals - 1), equals + 1);
+			return NULL;
+		}
+		fputs(choices, out);
+	}
+	return end;
+}
+
+static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *args, const struct traces_program *program,
+			bool *written, FILE *out, struct npu_error *err)
+{
+	static const char directive[] = ".param";
+	const char *end = program->text + program->nbytes;
+	for (const char *at = program->text; at < end;) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline ? newline : end;
+		bool param = line_end - at > (long)sizeof directive && memcmp(at, directive, sizeof directive - 1) == 0;
+		while (param && at && at < line_end)
+			at = replace(kernel, args, at, line_end, written, out, err);
+		if (!at)
+			return false;
+		fwrite(at, 1, (size_t)(line_end - at), out);
+		fputc('\n', out);
+		at = line_end + 1;
+	}
+	return true;
+}
+
+char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, struct npu_error *err)
+{
+	const struct traces_program *program = traces_program_find(kernel->name);
+	bool written[NPU_MAX_PARAMS] = { false };
+	char *text = NULL;
+	size_t size;
+	if (!program) {
+		npu_fail(err, NPU_ERR_VALUE, "%s has no source in macro assembly; --style=flat writes its instructions",
+			 kernel->name);
+		return NULL;
+	}
+	FILE *out = open_memstream(&text, &size);
+	if (!out) {
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	bool ok = write_lines(kernel, args, program, written, out, err);
+	for (unsigned i = 0; ok && i < kernel->nparams; i++)
+		if (!written[i] && args->named[i] && npu_param_matters(kernel, args, i))
+			ok = npu_fail(err, NPU_ERR_VALUE, "%s: the source of %s has no such parameter; --style=flat takes it",
+				      kernel->params[i].name, kernel->name);
+	if (fclose(out) != 0 && ok)
+		ok = npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (ok)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Macro assembly as a person meets it: the kernels of traces/ take the cycles of the same kernels in C, compute the same
+# values, and are clean; parameters, folders, and what is said about wrong ones.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+traces=$(cd "$SRC" && pwd)/traces
+cd "$folder" || exit 1
+failures=0 checks=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# says STATUS TEXT ARGUMENT...: `npusim ...` ends with that status, and stderr begins with "npusim: TEXT" (nothing for "").
+says() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want: $(head -3 err)"
+    [ "$(head -1 err)" = "${text:+npusim: $text}" ] || fail "$*: said $(head -1 err), wanted $text"
+}
+
+# has PATTERN FILE
+has() {
+    checks=$((checks + 1))
+    grep -qE -- "$1" "$2" || fail "$2 has no $1: $(tail -5 "$2")"
+}
+
+# figures REPORT: what must be equal.
+figures() {
+    grep -E '^  "(cycles|macs|useful_macs)"|"(read_bytes|write_bytes|bus_bytes|instructions)"' "$1" | head -8
+}
+
+# same KERNEL [key=value...]: C and text take the same cycles, and move and multiply the same.
+same() {
+    local kernel=$1
+    shift
+    checks=$((checks + 1))
+    "$NPUSIM" run "$kernel" "$@" -q --report c.json || fail "run $kernel $*"
+    "$NPUSIM" run "$traces/$kernel.npu" "$@" -q --report npu.json || fail "run traces/$kernel.npu $*"
+    [ "$(figures c.json | wc -l)" -ge 6 ] || fail "a report lacks figures: $(figures c.json)"
+    diff <(figures c.json) <(figures npu.json) >diff || fail "$kernel $*: $(head -6 diff)"
+}
+
+same qk_tiled seq=512 heads=2 tile_q=128 tile_kv=128
+same qk_tiled seq=300 seq_q=77 heads=4 kv_heads=2 head_dim=64 tile_q=32 tile_kv=64 dtype=int8 buffering=triple
+same gemm m=256 n=256 k=256 tile_m=128 tile_n=128 tile_k=128
+same gemm m=100 n=77 k=300 tile_m=32 tile_n=32 tile_k=64 dtype=bf16 buffering=single
+same gemm m=96 n=64 k=300 tile_m=32 tile_n=32 tile_k=64 dtype=int8
+same mask_softmax seq=512 heads=2 tile_rows=64
+same mask_softmax seq=300 heads=2 mask=causal tile_rows=32 buffering=triple
+same mask_softmax seq=300 seq_q=200 heads=2 mask=window window=70 tile_rows=64
+same mask_softmax seq=300 heads=2 mask=padding valid=100 fused=0 tile_rows=32
+same kv_fetch_paged seq=1024 tile_kv=128
+same kv_fetch_paged seq=1000 page=24 tile_kv=100 seed=5 kv_heads=2 buffering=single
+same flash_attention seq=512 heads=2 tile_q=128 tile_kv=128
+same flash_attention seq=300 heads=4 kv_heads=2 head_dim=64 mask=causal tile_q=64 tile_kv=32 buffering=triple
+same flash_attention seq=300 seq_q=130 heads=2 head_dim=64 mask=causal tile_q=32 tile_kv=64 buffering=single dtype=bf16
+same flash_attention seq=256 heads=2 tile_q=64 tile_kv=64 --hw tiny-256k
+
+# They compute what they say, and no order is missing.
+for run in 'qk_tiled heads=4 kv_heads=2 tile_q=32 tile_kv=64' 'gemm m=96 n=64 k=100 tile_k=64' \
+    'gemm m=96 n=64 k=96 tile_m=32 dtype=int8' 'mask_softmax heads=2 mask=window window=50' \
+    'mask_softmax heads=2 mask=padding valid=100 fused=0 dtype=bf16' \
+    'flash_attention heads=4 kv_heads=2 mask=causal tile_q=32 tile_kv=64' 'flash_attention heads=1 tile_q=64 tile_kv=32'; do
+    read -ra words <<<"$run"
+    size=(seq=192 head_dim=64)
+    [ "${words[0]}" = gemm ] && size=()
+    for exp in exact lut; do
+        says 0 '' run "$traces/${words[0]}.npu" "${words[@]:1}" "${size[@]}" --values --exp "$exp" --check
+        has 'compared with the plain reference in double' out
+        has ' (0 errors|clean|[0-9]+ warnings?)' out
+    done
+done
+
+# A wrong product is found, and the instruction that stored it is named.
+sed 's/Q @ repeat(K, heads\/kv_heads).T/Q @ repeat(K, heads\/kv_heads).T + 1/' "$traces/qk_tiled.npu" >wrong.npu
+says 1 'S[0,0,0] is -8.47686195, expected -7.47686307 within 0.000638; 16,384 of 16,384 elements are wrong' \
+    run wrong.npu seq=128 heads=1 --values
+has 'wrong.npu:44' err
+
+# Parameters of a file.
+says 2 'sq=512: '"$traces/qk_tiled.npu"' has no .param sq; did you mean seq?' run "$traces/qk_tiled.npu" sq=512
+says 2 "$traces/qk_tiled.npu"':10:8: dtype=fp32: one of fp16, bf16, int8 would be right' run "$traces/qk_tiled.npu" dtype=fp32
+says 0 '' run "$traces/qk_tiled.npu" seq=128 heads=1 --report r.json
+has '"line": "run qk_tiled.npu seq=128 seq_q=128 heads=1 kv_heads=1 head_dim=128 dtype=fp16 tile_q=128' r.json
+has '"seq": 128' r.json
+has '"dtype": "fp16"' r.json
+has '^qk_tiled.npu +seq=128 seq_q=128 heads=1 ' out
+
+# Folders of .include; contents of tensors beside the source.
+mkdir -p lib data
+echo '.let n = 2' >lib/n.npu
+printf '.include "n.npu"\n.for i in 0..n\nsync.load\n.end\n' >main.npu
+says 2 'main.npu:1:10: n.npu is neither beside this file nor in a folder that -I would name' asm main.npu -o main.npub
+says 0 '' asm main.npu -I lib -o main.npub
+says 0 '' run main.npu --include lib
+head -c 2048 /dev/zero | tr '\0' '\1' >data/ones.bin
+printf '%s\n' '.tensor A[32, 32] fp16 in file="ones.bin"' '.tensor B[32, 32] fp16 out file="ones.bin"' \
+    '.sram a[32, 32] fp16' '.sem full' 'load a, A post full' 'store B, a wait full' >data/copy.npu
+says 0 '' run data/copy.npu --values
+has '^B +fp16 +1,024 .* \.$' out
+sed -i 's/^store B, a/store B, a{16, 64}/' data/copy.npu
+says 1 'data/copy.npu:6:10: local is 16 x 64 and makes rows 16, but dram is 32 x 32 and makes it 32' run data/copy.npu --values
+sed -i 's/{16, 64}//; s/32\] fp16 out/32] fp16 out seed=3/' data/copy.npu
+says 2 'data/copy.npu:2:33: the program fills B: seed= is for inputs' run data/copy.npu --values
+
+# A race names the turns of the loops.
+sed 's/wait k_free\[y\]:(j > 0)  //; s/\(load q.*\)wait k_free\[y\]/\1/' "$traces/qk_tiled.npu" >race.npu
+says 1 '' check race.npu seq=512 heads=1
+has '#[0-9]+ load, h=0 i=0 j=256, region "head 0, q tile 0": writes' out
+
+# The source of a kernel, with the parameters of the command line, takes the cycles of the kernel.
+says 0 '' emit flash_attention seq=256 heads=2 mask=causal dtype=bf16 tile_q=64 --style=macro -o mine.npu
+has '^\.param dtype=bf16\|fp16$' mine.npu
+has '^\.param mask=causal\|none$' mine.npu
+says 0 '' run mine.npu -q --report npu.json
+says 0 '' run flash_attention seq=256 heads=2 mask=causal dtype=bf16 tile_q=64 -q --report c.json
+diff <(figures c.json) <(figures npu.json) || fail 'emit --style=macro: other figures'
+for kernel in qk_tiled gemm mask_softmax kv_fetch_paged; do
+    says 0 '' emit "$kernel" --style=macro -o mine.npu
+    cmp -s mine.npu "$traces/$kernel.npu" || says 0 '' asm mine.npu -o mine.npub
+done
+says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
+says 2 'mask=window: the source of flash_attention knows none|causal; --style=flat writes the rest' \
+    emit flash_attention mask=window --style macro
+says 2 '--style=macro writes text, and mine.npub would be binary' emit gemm --style=macro -o mine.npub
+says 2 '--style loops: flat or macro would be right' emit gemm --style loops
+
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
