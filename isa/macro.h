@@ -12,6 +12,8 @@ extern "C" {
 
 /* Instructions that a source may expand to: they would take 8.4 GB. */
 #define NPU_MACRO_MAX_INSNS 100000000u
+/* Turns of loops and uses of macros, which need not hold an instruction. */
+#define NPU_MACRO_MAX_TURNS 200000000u
 
 /* What the result of an `out` tensor should be: a tree over tensors, evaluated in double by whoever compares values.
  * Shapes agree (checked when it was read): rank 0 is a number; the last two dimensions are a matrix, those before count
@@ -78,6 +80,7 @@ struct npu_macro_options {
 	char *(*read)(void *context, const char *path, uint64_t *nbytes, struct npu_error *err);
 	void *context;
 	uint32_t max_insns; /* 0: NPU_MACRO_MAX_INSNS */
+	uint64_t max_turns; /* of all loops and macros together; 0: NPU_MACRO_MAX_TURNS */
 };
 
 /* Assembles text, flat or not. `file` is what errors call it; `options` may be NULL. NULL with an error. */

@@ -89,6 +89,7 @@ static bool begin(struct npu_mac *s, const char *file)
 	s->placer = npu_placer_new(&s->capacity);
 	s->param_used = calloc(s->options->nparams + (size_t)1, sizeof *s->param_used);
 	s->last_pending = &s->pending;
+	s->max_turns = s->options->max_turns ? s->options->max_turns : NPU_MACRO_MAX_TURNS;
 	s->max_insns = s->options->max_insns ? s->options->max_insns : NPU_MACRO_MAX_INSNS;
 	for (unsigned i = 0; i < npu_nops; i++)
 		if (!npu_symbols_set(&s->mnemonics, npu_ops[i].mnemonic, strlen(npu_ops[i].mnemonic), i))

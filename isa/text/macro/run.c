@@ -14,10 +14,10 @@ enum { LONGEST_TEXT = 1024 };
 /* Counts what could go on for ever without an instruction. */
 static bool count_turn(struct npu_mac *s, struct npu_mac_span span)
 {
-	if (s->turns_run < NPU_MAC_MAX_TURNS && ++s->turns_run)
+	if (s->turns_run < s->max_turns && ++s->turns_run)
 		return true;
 	return npu_mac_refuse_as(s, NPU_ERR_FIT, span, "more than %s turns of loops and macros",
-				 npu_count_text(NPU_MAC_MAX_TURNS).text);
+				 npu_count_text(s->max_turns).text);
 }
 
 static bool run_block(struct npu_mac *s, struct npu_mac_stmt *first)
@@ -86,9 +86,9 @@ static bool check_turns(struct npu_mac *s, const struct npu_mac_stmt *stmt, uint
 					 "shorter lengths need fewer",
 					 npu_count_text(turns).text, npu_count_text(insns).text,
 					 npu_count_text(s->max_insns).text);
-	if (turns > NPU_MAC_MAX_TURNS - s->turns_run)
+	if (turns > s->max_turns - s->turns_run)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span, "%s turns: all loops and macros together have at most %s",
-					 npu_count_text(turns).text, npu_count_text(NPU_MAC_MAX_TURNS).text);
+					 npu_count_text(turns).text, npu_count_text(s->max_turns).text);
 	return true;
 }
 

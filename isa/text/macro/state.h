@@ -14,7 +14,6 @@
 enum {
 	NPU_MAC_MAX_DEPTH = 64,          /* blocks in blocks, macros in macros, files in files */
 	NPU_MAC_MAX_NESTING = 400,       /* brackets and operators in an expression */
-	NPU_MAC_MAX_TURNS = 200000000,   /* turns of all loops and calls of macros together */
 	NPU_MAC_MAX_OBJECTS = 16384,     /* buffers, tensors, tables */
 };
 
@@ -171,7 +170,7 @@ struct npu_mac {
 	unsigned macros;   /* that run */
 	unsigned includes; /* files that are read because of another */
 	const struct npu_mac_open *open;
-	uint64_t turns_run;
+	uint64_t turns_run, max_turns;
 	struct npu_mac_undo {
 		struct npu_mac_symbol *symbol;
 	} *undo;
