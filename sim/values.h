@@ -44,8 +44,10 @@ struct values_output {
 	bool compared;
 	double max_abs, max_rel; /* infinite where one side alone is not finite; relative to what is not 0 */
 	double abs_bound;        /* of the element of max_abs, the last rounding included; 0: it must be exact */
-	uint64_t worst;          /* the element whose error comes nearest to its bound, or furthest past it */
-	double worst_fraction;   /* its error over its bound; 0 when both are 0 */
+	double rms_rel;          /* root of the sum of squared errors over that of squared expected values, finite ones */
+	uint64_t worst;          /* the element that uses most of its bound, or is furthest past it */
+	double worst_fraction;   /* how much: the least error before the last rounding that explains it, over the bound before
+				  * it. 0: nothing but that rounding; above 1: wrong */
 	uint64_t unjudged;       /* elements that may be anything, as where fp32 overflows */
 	uint64_t wrong;          /* elements past their bound */
 	uint64_t first_wrong;    /* the first of them, */

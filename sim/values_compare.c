@@ -69,14 +69,40 @@ static bool is_allowed(const struct allowed *a, double got)
 	return isnan(a->least) ? isnan(got) : got >= a->least && got <= a->most;
 }
 
-/* Error over bound; infinite when an exact value is missed, or one side alone is not finite. */
-static double fraction_of(double error, double bound, bool right)
+/* The number of the type that follows `x` upwards or downwards; beyond the last one it is as far as the one before. */
+static double neighbour(enum npu_dtype t, double x, bool up)
 {
+	if (!npu_dtype_is_float(t))
+		return up ? x + 1 : x - 1;
+	double step = ldexp(1, -149), next;
+	/* Half of a step is a tie or nothing, so the first doubling that moves is one step, or two across a power of two. */
+	if (x != 0)
+		step = fmax(step, ldexp(fabs(x), -54));
+	for (next = x; next == x; step *= 2)
+		next = rounded(t, up ? x + step : x - step);
+	return isfinite(next) ? next : 2 * x - neighbour(t, x, !up);
+}
+
+/* How far the value before the last rounding is from `expected` at least, when that rounding gave `got`. */
+static double least_error(enum npu_dtype t, double got, double expected)
+{
+	if (got == rounded(t, expected))
+		return 0;
+	double edge = (got + neighbour(t, got, got < expected)) / 2;
+	return fabs(edge - expected);
+}
+
+/* Of what an element may be off before its last rounding, the share that it must have been. */
+static double fraction_of(enum npu_dtype t, double got, double expected, double bound, bool right)
+{
+	if (!isfinite(got) || !isfinite(expected))
+		return right ? 0 : INFINITY;
+	double error = least_error(t, got, expected);
 	if (error == 0)
 		return 0;
-	if (isfinite(error) && bound > 0)
-		return error / bound;
-	return right ? 0 : INFINITY;
+	if (bound == 0)
+		return right ? 0 : INFINITY;
+	return right ? fmin(error / bound, 1) : fmax(error / bound, nextafter(1, 2));
 }
 
 static double error_of(double got, double expected, const struct allowed *a)
@@ -90,7 +116,7 @@ static void judge(struct values_output *o, uint64_t i, double got, double expect
 {
 	struct allowed a = allowed_of(o->tensor->dtype, expected, bound);
 	bool right = is_allowed(&a, got);
-	double error = error_of(got, expected, &a), fraction = fraction_of(error, a.bound, right);
+	double error = error_of(got, expected, &a), fraction = fraction_of(o->tensor->dtype, got, expected, bound, right);
 	if (error > o->max_abs || (error == o->max_abs && a.bound > o->abs_bound)) {
 		o->max_abs = error;
 		o->abs_bound = a.bound;
@@ -111,11 +137,19 @@ static void judge(struct values_output *o, uint64_t i, double got, double expect
 
 void values_compare(struct values_output *o, const double *got, const double *expected, const double *bound)
 {
+	double errors = 0, squares = 0;
 	o->compared = true;
 	for (uint64_t i = 0; i < o->elements; i++) {
-		if (bound[i] == INFINITY)
+		double e = wrapped(o->tensor->dtype, expected[i]);
+		if (bound[i] == INFINITY) {
 			o->unjudged++;
-		else
-			judge(o, i, got[i], wrapped(o->tensor->dtype, expected[i]), bound[i]);
+			continue;
+		}
+		judge(o, i, got[i], e, bound[i]);
+		if (isfinite(got[i]) && isfinite(e)) {
+			errors += (got[i] - e) * (got[i] - e);
+			squares += e * e;
+		}
 	}
+	o->rms_rel = errors > 0 ? sqrt(errors / squares) : 0;
 }

@@ -36,15 +36,16 @@ static void cell(struct report_table *t, double value)
 
 static void print_compared(struct report_table *t, const struct values_output *o)
 {
-	char at[128];
+	char at[128], used[32];
 	cell(t, o->max_abs);
-	cell(t, o->max_rel);
 	if (o->abs_bound > 0)
 		cell(t, o->abs_bound);
 	else
 		report_table_text(t, "exact");
-	cell(t, o->worst_fraction);
-	report_table_text(t, index_text(o->tensor, o->worst, at));
+	cell(t, o->rms_rel);
+	snprintf(used, sizeof used, "%.3g %%", 100 * o->worst_fraction);
+	report_table_text(t, o->worst_fraction > 0 ? used : ".");
+	report_table_text(t, o->worst_fraction > 0 ? index_text(o->tensor, o->worst, at) : ".");
 	report_table_count(t, o->wrong);
 }
 
@@ -93,8 +94,8 @@ static void print_unjudged(const struct values *v, FILE *out)
 
 bool values_print(const struct values *v, FILE *out, const struct report_style *style)
 {
-	static const char *const errors[] = { "tensor", "type",        "elements", "max abs error", "max rel error",
-					      "bound",  "error/bound", "at",       "wrong",         NULL };
+	static const char *const errors[] = { "tensor", "type",        "elements", "max abs error", "its bound",
+					      "rms rel error", "bound used", "at", "wrong", NULL };
 	static const char *const facts[] = { "tensor", "type", "elements", "min", "max", "NaN", "checksum", NULL };
 	bool compared = is_compared(v);
 	print_head(v, out);
@@ -186,6 +187,7 @@ static json_t *output_json(const struct values_output *o)
 	json_object_set_new(row, "nans", json_integer((json_int_t)o->nans));
 	json_object_set_new(row, "max_abs_error", real(compared ? o->max_abs : NAN));
 	json_object_set_new(row, "max_rel_error", real(compared ? o->max_rel : NAN));
+	json_object_set_new(row, "rms_rel_error", real(compared ? o->rms_rel : NAN));
 	json_object_set_new(row, "bound", real(compared ? o->abs_bound : NAN));
 	json_object_set_new(row, "bound_fraction", real(compared ? o->worst_fraction : NAN));
 	json_object_set_new(row, "worst_index", json_integer((json_int_t)o->worst));

@@ -368,8 +368,61 @@ START_TEST(a_nan_that_appears_is_caught)
 		values_compare(&wrong, got, expected, bound);
 		ck_assert_uint_eq(wrong.wrong, 1);
 		ck_assert_uint_eq(wrong.first_wrong, i);
-		ck_assert(wrong.worst == i && isinf(wrong.worst_fraction));
+		ck_assert(wrong.worst == i && (i < 3 ? isinf(wrong.worst_fraction) : wrong.worst_fraction > 1));
 	}
+}
+END_TEST
+
+/* fp16 has steps of 1/1024 from 1 to 2, of 1/512 from 2 to 4. */
+static const struct {
+	enum npu_dtype type;
+	double expected, got, bound, used;
+} usages[] = {
+	{ NPU_FP16, 1 + 0.25 / 1024, 1, 1e-9, 0 },                            /* rounded correctly: the bound is not touched */
+	{ NPU_FP16, 1 + 0.25 / 1024, 1 + 1.0 / 1024, 0.5 / 1024, 0.5 },       /* its least cause is the middle, 0.25 away */
+	{ NPU_FP16, 1 + 0.25 / 1024, 1 + 2.0 / 1024, 2.0 / 1024, 1.25 / 2 },
+	{ NPU_FP16, 1 + 0.25 / 1024, 1 - 1.0 / 1024, 2.0 / 1024, 0.5 },       /* below 1 steps are half: middle at 1 - 0.75/1024 */
+	{ NPU_FP16, 2 - 0.25 / 1024, 2 + 1.0 / 512, 2.0 / 1024, 1.25 / 2 },
+	{ NPU_FP16, -1 - 0.25 / 1024, -1 - 1.0 / 1024, 0.5 / 1024, 0.5 },
+	{ NPU_FP16, 0, 0x1p-24, 0x1p-24, 0.5 },
+	{ NPU_FP16, 65510, 65472, 32, 22.0 / 32 },                            /* 65504 is the last; the middle is 65488 */
+	{ NPU_FP32, 3, 3 + 0x1p-21, 0x1p-20, 0.375 },                         /* steps of 2^-22: 1.5 of them, of 4 */
+	{ NPU_BF16, 1, 1 + 2.0 / 128, 4.0 / 128, 0.375 },
+	{ NPU_INT8, 5.25, 7, 2, 0.625 },
+	{ NPU_INT32, -5, -5, 0, 0 },
+};
+
+START_TEST(the_bound_that_is_used_does_not_count_the_last_rounding)
+{
+	struct npu_tensor t = { .name = "C", .dtype = usages[_i].type, .rank = 1, .shape = { 1 } };
+	struct values_output o = { .tensor = &t, .elements = 1 };
+	values_compare(&o, &usages[_i].got, &usages[_i].expected, &usages[_i].bound);
+	ck_assert_uint_eq(o.wrong, 0);
+	ck_assert_double_eq_tol(o.worst_fraction, usages[_i].used, 1e-9);
+}
+END_TEST
+
+START_TEST(past_its_bound_an_element_uses_more_than_all_of_it)
+{
+	struct npu_tensor t = { .name = "C", .dtype = NPU_FP16, .rank = 1, .shape = { 1 } };
+	struct values_output o = { .tensor = &t, .elements = 1 };
+	double expected = 1, got = 1 + 4.0 / 1024, bound = 1.0 / 1024;
+	values_compare(&o, &got, &expected, &bound);
+	ck_assert_uint_eq(o.wrong, 1);
+	ck_assert_double_eq_tol(o.worst_fraction, 3.5, 1e-9);
+}
+END_TEST
+
+/* Errors 1 and 0 beside values 3 and 4: 1 / 5. A value near 0 does not count for more than it is. */
+START_TEST(the_relative_error_is_that_of_the_whole_tensor)
+{
+	struct npu_tensor t = { .name = "C", .dtype = NPU_FP32, .rank = 1, .shape = { 4 } };
+	struct values_output o = { .tensor = &t, .elements = 4 };
+	const double expected[] = { 3, 4, 1e-30, INFINITY }, got[] = { 4, 4, 2e-30, INFINITY }, bound[] = { 2, 2, 2, 2 };
+	values_compare(&o, got, expected, bound);
+	ck_assert_double_eq_tol(o.rms_rel, 0.2, 1e-9);
+	ck_assert_double_eq_tol(o.max_rel, 1, 1e-6);
+	ck_assert_double_eq_tol(o.max_abs, 1, 1e-9);
 }
 END_TEST
 
@@ -483,6 +536,9 @@ static void add_wrong(TCase *t)
 	tcase_add_test(t, a_mismatch_ends_with_status_1);
 	tcase_add_test(t, a_tile_that_nobody_stored_is_caught);
 	tcase_add_test(t, a_nan_that_appears_is_caught);
+	tcase_add_loop_test(t, the_bound_that_is_used_does_not_count_the_last_rounding, 0, sizeof usages / sizeof *usages);
+	tcase_add_test(t, past_its_bound_an_element_uses_more_than_all_of_it);
+	tcase_add_test(t, the_relative_error_is_that_of_the_whole_tensor);
 	tcase_add_test(t, what_takes_too_much_memory_is_refused_with_the_numbers);
 }
 
