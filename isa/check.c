@@ -51,6 +51,7 @@ static struct npu_check_report *close_report(struct npu_checker *c)
 					     .findings = findings,
 					     .races = c->races,
 					     .races_cut = c->races_cut,
+					     .redundant = c->redundant,
 					     .arena = c->arena };
 	for (uint32_t i = 0; i < c->nfindings; i++) {
 		enum npu_check_severity severity = npu_check_severity_of(findings[i].kind);

@@ -59,6 +59,8 @@ struct npu_check_report {
 	uint64_t errors, warnings, notes;   /* findings, not what they stand for */
 	uint64_t races;                     /* pairs of instructions, of all RACE findings */
 	bool races_cut;                     /* there are more */
+	const uint32_t *redundant;          /* [nsems] of a semaphore that could be left out its first wait, else NPU_CHECK_NOBODY;
+					     * NULL: not looked for */
 	void *arena;                        /* owns all of the above */
 };
 

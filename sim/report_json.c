@@ -114,9 +114,11 @@ json_t *report_json_command(const struct simulation *s)
 
 json_t *report_json_params(const struct simulation *s)
 {
-	const struct npu_kernel *kernel = s->request.kernel;
-	const struct npu_args *args = s->request.args;
-	const struct npu_macro *macro = s->request.macro;
+	return report_json_args(s->request.kernel, s->request.args, s->request.macro);
+}
+
+json_t *report_json_args(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_macro *macro)
+{
 	char word[32];
 	json_t *params = json_object();
 	for (unsigned i = 0; kernel && args && i < kernel->nparams; i++) {

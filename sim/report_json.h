@@ -9,6 +9,8 @@
 
 /* Text of anybody as it is shown everywhere (isa/plain.h), so that JSON stays UTF-8. NULL when out of memory. */
 json_t *report_json_text(const char *);
+/* Every parameter of a kernel, or of a text file, by name, resolved; an empty object without either (NULL). */
+json_t *report_json_args(const struct npu_kernel *, const struct npu_args *, const struct npu_macro *);
 /* A new reference; NULL when out of memory. */
 json_t *report_json(const struct simulation *);
 /* Writes a value the way all of npusim's JSON files are written: indented by two, keys in their order, one newline at

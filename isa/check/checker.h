@@ -26,6 +26,7 @@ struct npu_checker {
 	uint32_t nslots;
 	uint64_t races;
 	bool races_cut;
+	uint32_t *redundant; /* of the report */
 	bool out_of_memory;
 };
 

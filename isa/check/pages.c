@@ -4,6 +4,7 @@
 #include "isa/check/checker.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What the records say of a page so far. */
@@ -17,6 +18,7 @@ struct pages {
 	struct npu_checker *c;
 	struct page *pages; /* those that have records, sorted */
 	uint32_t count, next;
+	uint64_t *page_bytes; /* of each tensor; 0: not asked yet */
 };
 
 static uint64_t key_of(uint32_t pool, uint32_t page)
@@ -35,7 +37,8 @@ static bool init(struct pages *p)
 	const struct npu_program *program = p->c->program;
 	uint32_t kept = 0;
 	p->pages = calloc(program->npages + (uint64_t)1, sizeof *p->pages);
-	if (!p->pages)
+	p->page_bytes = calloc(program->ntensors + (uint64_t)1, sizeof *p->page_bytes);
+	if (!p->pages || !p->page_bytes)
 		return false;
 	for (uint32_t i = 0; i < program->npages; i++)
 		p->pages[i] = (struct page){ .key = key_of(program->pages[i].pool, program->pages[i].page),
@@ -134,20 +137,34 @@ static const char *since_text(struct npu_checker *c, const struct page *page)
 	return npu_checker_text(c, "by the record before #%" PRIu32, c->program->pages[page->since].insn);
 }
 
-static void tell_access(struct pages *p, enum npu_check_kind kind, const struct npu_range *r, uint32_t pool,
-			const char *what, const struct page *page)
+/* An access to a page: through a block table, which says whose it is meant to be, or by its address. */
+struct use {
+	const struct npu_range *range;
+	uint32_t pool, number;
+};
+
+static void tell_access(struct pages *p, enum npu_check_kind kind, const struct use *use, const char *what,
+			const struct page *page)
 {
 	bool is_new;
 	struct npu_checker *c = p->c;
+	const struct npu_range *r = use->range;
+	uint32_t pool = use->pool;
+	bool direct = r->entry == NPU_RANGE_NO_PAGE;
+	char number[32] = "";
 	struct npu_finding like = npu_check_about(c, r);
-	struct npu_finding_key key = { kind, { npu_checker_line(c, r->insn), c->program->insns[r->insn].paged.table } };
+	struct npu_finding_key key = { kind,
+				       { npu_checker_line(c, r->insn),
+					 direct ? (uint64_t)1 << 32 | pool : c->program->insns[r->insn].paged.table } };
 	struct npu_finding *f = npu_checker_add(c, &key, &like, &is_new);
 	if (!f || !is_new)
 		return;
 	f->bytes = (struct npu_check_bytes){ NPU_SPACE_DRAM, r->base, npu_range_end(r) - 1, r->rows * r->row_bytes,
 					     c->program->tensors[pool].name };
-	f->text = npu_checker_text(c, "%s (%s) %s a page of %s %s", npu_check_insn_name(c, r->insn).text,
-				   npu_check_range_name(c, r).text, r->write ? "writes" : "reads",
+	if (direct)
+		snprintf(number, sizeof number, ", page %" PRIu32, use->number);
+	f->text = npu_checker_text(c, "%s (%s%s) %s a page of %s %s", npu_check_insn_name(c, r->insn).text,
+				   npu_check_range_name(c, r).text, number, r->write ? "writes" : "reads",
 				   c->program->tensors[pool].name, what);
 	f->notes = since_text(c, page);
 }
@@ -159,23 +176,84 @@ static void check_access(struct pages *p, const struct npu_range *r)
 	uint32_t pool;
 	if (!find_pool(p, paged->dram, &pool))
 		return;
-	const struct page *page = find(p, pool, table->entries[r->entry]);
+	struct use use = { r, pool, table->entries[r->entry] };
+	const struct page *page = find(p, pool, use.number);
 	enum npu_page_state state = page ? (enum npu_page_state)page->state : NPU_PAGE_FREE;
 	switch (state) {
 	case NPU_PAGE_FREE:
-		tell_access(p, NPU_CHECK_PAGE_FREE, r, pool, "that is free", page);
+		tell_access(p, NPU_CHECK_PAGE_FREE, &use, "that is free", page);
 		break;
 	case NPU_PAGE_OWNED:
 		if (page->sequence != table->sequence)
-			tell_access(p, NPU_CHECK_PAGE_OWNER, r, pool,
+			tell_access(p, NPU_CHECK_PAGE_OWNER, &use,
 				    npu_checker_text(p->c, "that belongs to sequence %" PRIu32 ", not %" PRIu32,
 						     page->sequence, table->sequence),
 				    page);
 		break;
 	case NPU_PAGE_SHARED:
 		if (r->write)
-			tell_access(p, NPU_CHECK_PAGE_SHARED, r, pool, "that is shared", page);
+			tell_access(p, NPU_CHECK_PAGE_SHARED, &use, "that is shared", page);
 		break;
+	}
+}
+
+/* Bytes of a page: as the paged instructions step through the pool, else its outermost dimension counts pages. */
+static uint64_t page_bytes_of(struct pages *p, uint32_t pool)
+{
+	const struct npu_program *program = p->c->program;
+	const struct npu_tensor *t = &program->tensors[pool];
+	for (uint32_t i = 0; i < program->ninsns && !p->page_bytes[pool]; i++) {
+		const struct npu_paged *paged = &program->insns[i].paged;
+		if (npu_op_format(program->insns[i].op) == NPU_FORMAT_paged && paged->dram >= t->addr &&
+		    paged->dram - t->addr < t->bytes)
+			p->page_bytes[pool] = paged->page_stride;
+	}
+	if (!p->page_bytes[pool])
+		p->page_bytes[pool] = t->rank > 1 ? npu_tensor_bytes(t) / t->shape[0] : t->bytes;
+	return p->page_bytes[pool];
+}
+
+/* A plain load or store knows of no sequence: it may touch any page that is somebody's, and write one that is not
+ * shared. */
+static void check_page(struct pages *p, const struct use *use)
+{
+	const struct page *page = find(p, use->pool, use->number);
+	if (!page || page->state == NPU_PAGE_FREE)
+		tell_access(p, NPU_CHECK_PAGE_FREE, use, "that is free", page);
+	else if (page->state == NPU_PAGE_SHARED && use->range->write)
+		tell_access(p, NPU_CHECK_PAGE_SHARED, use, "that is shared", page);
+}
+
+static void check_direct(struct pages *p, const struct npu_range *r, uint32_t pool)
+{
+	const struct npu_tensor *t = &p->c->program->tensors[pool];
+	uint64_t bytes = page_bytes_of(p, pool), next = 0; /* pages before it are done */
+	for (uint32_t row = 0; bytes && row < r->rows; row++) {
+		uint64_t from = r->base + row * r->stride, end = from + r->row_bytes;
+		if (end <= t->addr || from >= t->addr + t->bytes)
+			continue;
+		from = from > t->addr ? from - t->addr : 0;
+		end = (end < t->addr + t->bytes ? end : t->addr + t->bytes) - t->addr;
+		uint64_t page = from / bytes > next ? from / bytes : next;
+		for (; page * bytes < end && page <= UINT32_MAX; page++)
+			check_page(p, &(struct use){ r, pool, (uint32_t)page });
+		next = page > next ? page : next;
+	}
+}
+
+/* A range may lie across pools. */
+static void check_range(struct pages *p, const struct npu_range *r)
+{
+	uint32_t pool;
+	if (r->entry != NPU_RANGE_NO_PAGE) {
+		check_access(p, r);
+		return;
+	}
+	for (uint32_t i = 0; r->space == NPU_SPACE_DRAM && i < p->count; i = lower_bound(p, key_of(pool, UINT32_MAX) + 1)) {
+		pool = (uint32_t)(p->pages[i].key >> 32);
+		const struct npu_tensor *t = &p->c->program->tensors[pool];
+		if (r->base < t->addr + t->bytes && npu_range_end(r) > t->addr)
+			check_direct(p, r, pool);
 	}
 }
 
@@ -191,8 +269,8 @@ void npu_check_pages(struct npu_checker *c)
 			take_record(&p, p.next++);
 		for (uint64_t i = insn < program->ninsns ? c->ranges.first[insn] : 0;
 		     insn < program->ninsns && i < c->ranges.first[insn + 1]; i++)
-			if (c->ranges.ranges[i].entry != NPU_RANGE_NO_PAGE)
-				check_access(&p, &c->ranges.ranges[i]);
+			check_range(&p, &c->ranges.ranges[i]);
 	}
 	free(p.pages);
+	free(p.page_bytes);
 }

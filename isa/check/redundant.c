@@ -58,6 +58,8 @@ static void tell(struct npu_checker *c, uint32_t sem, const struct sem_use *use)
 	struct npu_finding like = { .nsites = 1, .site = { { use->first, "", "waits" } }, .sem = sem };
 	struct npu_finding_key key = { NPU_CHECK_REDUNDANT, { npu_checker_line(c, use->first) } };
 	struct npu_finding *f = npu_checker_add(c, &key, &like, &is_new);
+	if (f)
+		f->cost += use->waits;
 	if (f && is_new)
 		f->text = npu_checker_text(
 		    c, "the wait for %s is redundant: what its %s unit%s order%s is ordered without it",
@@ -70,15 +72,20 @@ void npu_check_redundant(struct npu_checker *c)
 	if (!c->options.redundant)
 		return;
 	struct sem_use *uses = calloc(c->program->nsems + (uint64_t)1, sizeof *uses);
-	c->out_of_memory |= !uses;
-	if (uses)
+	c->redundant = npu_arena_alloc(c->arena, c->program->nsems, sizeof *c->redundant);
+	c->out_of_memory |= !uses || !c->redundant;
+	for (uint32_t s = 0; s < c->program->nsems && !c->out_of_memory; s++)
+		c->redundant[s] = NPU_CHECK_NOBODY;
+	if (!c->out_of_memory)
 		read_waits(c, uses);
 	for (uint32_t s = 0, looked = 0; s < c->program->nsems && looked < MOST_CANDIDATES && !c->out_of_memory; s++) {
 		if (!uses[s].ordering || uses[s].needed)
 			continue;
 		looked++;
-		if (holds_without(c, s))
-			tell(c, s, &uses[s]);
+		if (!holds_without(c, s))
+			continue;
+		c->redundant[s] = uses[s].first;
+		tell(c, s, &uses[s]);
 	}
 	free(uses);
 }

@@ -7,6 +7,7 @@
 #include "sim/report_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -25,6 +26,7 @@ bool check_work(struct check_result *result, const struct work *work, const char
 void check_result_fini(struct check_result *result)
 {
 	sources_free(result->sources);
+	free(result->costs);
 	npu_check_free(result->report);
 }
 
@@ -102,6 +104,8 @@ static int check(const struct cli *cli, const struct format *format, const struc
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bool ok = check_work(&result, work, cli->words[0], &options, &err);
 	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (ok && options.redundant)
+		check_measure(&result);
 	if (ok && write_result(cli, format, &result, &err))
 		status = check_status(&result, cli_value(cli, "werror"));
 	else
@@ -136,7 +140,8 @@ static const struct cli_option options[] = {
 	{ "all", 0, NULL,
 	  "list what is left together otherwise: every pair, every instance of a line (10,000 races at most)" },
 	{ "redundant", 0, NULL,
-	  "also look for what could be left out: waits that order nothing, writes that nobody reads" },
+	  "also look for what could be left out: waits that order nothing, with the cycles that they cost (16 are measured), "
+	  "writes that nobody reads" },
 	{ "werror", 0, NULL, "exit with status 1 when there are warnings, too" },
 	{ "time", 0, NULL, "print on stderr how long it took" },
 	MACRO_INCLUDE_OPTION,

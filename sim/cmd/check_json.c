@@ -49,18 +49,27 @@ static json_t *bytes_json(const struct npu_check_bytes *b)
 			 b->name[0] ? report_json_text(b->name) : json_null());
 }
 
-static json_t *finding_json(const struct npu_program *p, const struct npu_finding *f)
+/* Cycles that a redundant wait costs; negative when it saves some. */
+static json_t *cost_json(const struct check_result *r, const struct npu_finding *f)
 {
+	uint64_t less = r->costs ? r->costs[f - r->report->findings].cycles : 0;
+	bool measured = f->kind == NPU_CHECK_REDUNDANT && r->cycles && less;
+	return measured ? json_integer((json_int_t)r->cycles - (json_int_t)less) : json_null();
+}
+
+static json_t *finding_json(const struct check_result *r, const struct npu_finding *f)
+{
+	const struct npu_program *p = r->work->program;
 	json_t *sites = json_array();
 	for (unsigned i = 0; i < f->nsites; i++)
 		json_array_append_new(sites, site_json(p, &f->site[i]));
-	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind), "severity",
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind), "severity",
 			 npu_check_severity_name(npu_check_severity_of(f->kind)), "text", report_json_text(f->text), "notes",
 			 lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
 			 bytes_json(&f->bytes), "semaphore",
 			 f->sem == NPU_CHECK_NOBODY ? json_null() : report_json_text(p->sems[f->sem].name),
 			 f->kind == NPU_CHECK_REDUNDANT ? "waits" : "cost_bytes",
-			 f->cost ? json_integer((json_int_t)f->cost) : json_null());
+			 f->cost ? json_integer((json_int_t)f->cost) : json_null(), "cost_cycles", cost_json(r, f));
 }
 
 json_t *check_json(const struct check_result *r)
@@ -70,8 +79,11 @@ json_t *check_json(const struct check_result *r)
 	char hash[32];
 	snprintf(hash, sizeof hash, "%016" PRIx64, p->hash);
 	json_t *root = report_begin("npusim.check/1", "check", r->work->subject), *findings = json_array();
+	if (root)
+		json_object_set_new(json_object_get(root, "command"), "params",
+				    report_json_args(r->work->kernel, r->work->kernel ? &r->work->args : NULL, r->work->macro));
 	for (uint32_t i = 0; i < report->nfindings; i++)
-		json_array_append_new(findings, finding_json(p, &report->findings[i]));
+		json_array_append_new(findings, finding_json(r, &report->findings[i]));
 	json_t *program = json_pack("{s:o, s:s, s:I, s:I}", "name", report_json_text(p->name), "hash", hash, "instructions",
 				    (json_int_t)p->ninsns, "semaphores", (json_int_t)p->nsems);
 	json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:b}", "errors", (json_int_t)report->errors, "warnings",

@@ -12,7 +12,19 @@ struct check_result {
 	const struct work *work;
 	struct npu_check_report *report;
 	struct sources *sources; /* NULL: source lines are not shown */
+	struct check_cost *costs; /* [report->nfindings] of the redundant waits, NULL: not measured */
+	uint64_t cycles;          /* of the program as it is; 0: not measured */
 };
+
+/* What waits that could be left out cost: the cycles of the program without them, 0: not measured. */
+struct check_cost {
+	uint64_t cycles;
+};
+
+/* Runs the program as it is and without the semaphores of each redundant wait, up to CHECK_COSTS_MAX of them, each in a
+ * process of its own. Nothing is measured of a program with errors, and of waits that together are not redundant. */
+enum { CHECK_COSTS_MAX = 16 };
+void check_measure(struct check_result *);
 
 /* Checks the program of `work` against its machine, whose capacities take the place of those in the options. `path`: the
  * file that it came from, or a kernel's name. False with an error when memory runs out. check_result_fini() frees in any

@@ -148,14 +148,23 @@ static void print_count(const struct npu_finding *f, FILE *out)
 		fprintf(out, "  the same line %s times (--all lists them)\n", count.text);
 }
 
-/* A wait that orders nothing still sees its post late, when that comes last. */
-static void print_waits(const struct check_result *r, const struct npu_finding *f, FILE *out)
+/* Signed: a program may become slower without a wait that had spread its traffic. */
+static void print_cost(const struct check_result *r, const struct npu_finding *f, FILE *out)
 {
-	uint64_t latency = r->work->config.hw.sequencer.sync_latency;
-	if (f->kind == NPU_CHECK_REDUNDANT)
-		fprintf(out, "  costs up to %s cycles: %s waits, sequencer.sync_latency=%s\n",
-			npu_count_text(f->cost * latency).text, npu_count_text(f->cost).text,
-			npu_count_text(latency).text);
+	if (f->kind != NPU_CHECK_REDUNDANT)
+		return;
+	uint64_t with = r->cycles, less = r->costs ? r->costs[f - r->report->findings].cycles : 0;
+	const char *all = f->count > 1 ? ", all together" : "";
+	struct npu_text waits = npu_number_of(f->cost, "wait"), now = npu_count_text(with);
+	if (!with || !less)
+		fprintf(out, "  %s%s; what they cost is not measured\n", waits.text, all);
+	else if (less == with)
+		fprintf(out, "  costs no cycle of %s (%s%s)\n", now.text, waits.text, all);
+	else if (less < with)
+		fprintf(out, "  costs %s of %s (%s%s)\n", npu_number_of(with - less, "cycle").text, now.text, waits.text, all);
+	else
+		fprintf(out, "  saves %s: %s without (%s%s)\n", npu_number_of(less - with, "cycle").text,
+			npu_count_text(less).text, waits.text, all);
 }
 
 static void print_finding(const struct check_result *r, const struct npu_finding *f, FILE *out)
@@ -166,7 +175,7 @@ static void print_finding(const struct check_result *r, const struct npu_finding
 		for (unsigned n = 0; n < f->nsites; n++)
 			print_site(r, f, n, out);
 	print_indented(f->notes, out);
-	print_waits(r, f, out);
+	print_cost(r, f, out);
 	print_count(f, out);
 }
 

@@ -52,6 +52,38 @@ START_TEST(a_sequence_uses_its_own_pages_and_shared_ones)
 }
 END_TEST
 
+/* Pages of pool are 16 x 8 x 2 = 256 bytes: page 2 from 0x200, page 3 from 0x300. */
+#define LOAD(at, rows)  "load sram:0x0, dram:" at " rows=" rows " cols=8\n"
+#define STORE(at, rows) "vfill sram:0x0 rows=1 cols=256 post s\nstore dram:" at ", sram:0x0 rows=" rows " cols=8 wait s\n"
+
+START_TEST(a_plain_load_or_store_uses_pages_that_are_somebodys)
+{
+	clean(POOL ".page pool 2 owned 1\n.page pool 3 shared\n" LOAD("0x200", "32"));
+	clean(POOL ".page pool 2 owned 1\n.sem s\n" STORE("0x200", "16"));
+	clean(POOL LOAD("0x0", "16")); /* no records, no questions */
+	says(POOL ".page pool 2 owned 1\n" LOAD("0x200", "32"), NPU_CHECK_PAGE_FREE,
+	     "#0 load (dram, page 3) reads a page of pool that is free", "no record has given it to anybody");
+	says(POOL ".page pool 2 owned 1\n" LOAD("0x1f0", "2"), NPU_CHECK_PAGE_FREE,
+	     "#0 load (dram, page 1) reads a page of pool that is free", "no record has given it to anybody");
+	says(POOL ".page pool 2 owned 1\n.page pool 2 free\n" LOAD("0x210", "1"), NPU_CHECK_PAGE_FREE,
+	     "#0 load (dram, page 2) reads a page of pool that is free", "by the record before #0");
+	says(POOL ".page pool 2 shared\n.sem s\n" STORE("0x2f0", "1"), NPU_CHECK_PAGE_SHARED,
+	     "#1 store (dram, page 2) writes a page of pool that is shared", "by the record before #0");
+	/* Rows 768 bytes apart: pages 2 and 5, not those between. */
+	clean(POOL ".page pool 2 shared\n.page pool 5 owned 4\nload sram:0x0, dram:0x200 rows=2 cols=8 dram_stride=768\n");
+}
+END_TEST
+
+/* K of 16 tokens, then V: the gather steps by 128 bytes, so do its pages. */
+START_TEST(paged_instructions_say_how_large_a_page_is)
+{
+	says(POOL ".table t dram:0x4000 sequence=1 = [2]\n.page pool 2 owned 1\n"
+		  "gather sram:0x0, dram:0x0 rows=8 cols=8 page_stride=128 page_rows=8 table=t\n" LOAD("0x100", "16"),
+	     NPU_CHECK_PAGE_FREE, "#1 load (dram, page 3) reads a page of pool that is free",
+	     "no record has given it to anybody");
+}
+END_TEST
+
 START_TEST(a_page_of_another_sequence_is_named_by_its_table_entry)
 {
 	says(POOL TABLE ".page pool 2 owned 1\n.page pool 5 owned 2\n" GATHER("t"), NPU_CHECK_PAGE_OWNER,
@@ -141,6 +173,8 @@ int main(void)
 	Suite *s = suite_create("page records");
 	TCase *t = tcase_create("pages");
 	tcase_add_test(t, a_sequence_uses_its_own_pages_and_shared_ones);
+	tcase_add_test(t, a_plain_load_or_store_uses_pages_that_are_somebodys);
+	tcase_add_test(t, paged_instructions_say_how_large_a_page_is);
 	tcase_add_test(t, a_page_of_another_sequence_is_named_by_its_table_entry);
 	tcase_add_test(t, a_free_page_must_not_be_touched);
 	tcase_add_test(t, a_shared_page_is_read_only);

@@ -95,6 +95,32 @@ printf 'load sram:0x0, dram:0x0 rows=1 cols=32\nload sram:0x0, dram:0x0 rows=1 c
 status 0 dead.npu --redundant --werror
 grep -q ': note: #0 load writes SRAM 0x0..0x3f (64 bytes), which #1 load overwrites' out || fail "no note: $(cat out)"
 
+# What a redundant wait costs is measured: a program with it, and one without, on this machine.
+cat >twice.npu <<'END'
+.sem a, b
+load sram:0x0, dram:0x0 rows=64 cols=64 post a
+load sram:0x2000, dram:0x2000 rows=64 cols=64 post b
+sync.matrix wait b
+matmul acc:0x0, sram:0x0, sram:0x2000 m=64 n=64 k=64 wait a
+END
+cycles() { "$NPUSIM" run "$@" --json | jq .cycles; }
+status 0 twice.npu --redundant --format json
+with=$(cycles twice.npu) without=$(sed 's/ wait a$//; s/ post a$//; s/^.sem a, b/.sem b/' twice.npu | cycles -)
+[ "$(jq -c '[.findings[] | [.semaphore, .waits, .cost_cycles]]' out)" = "[[\"a\",1,$((with - without))]]" ] ||
+    fail "the cost of a wait is not $with - $without: $(jq -c .findings out)"
+status 0 twice.npu --redundant
+grep -qx "  costs no cycle of $(printf "%'d" "$with" | sed 's/^\([0-9]\)\([0-9]\{3\}\)$/\1,\2/') (1 wait)" out || fail "no cost: $(cat out)"
+# Nothing is measured of a program with errors.
+status 1 qk.npu --redundant
+grep -q 'costs' out && fail 'costs of a program with errors'
+
+# Resolved parameters, as in a report
+status 0 gemm m=64 tile_k=32 --format json
+[ "$(jq -c .command.params out)" = "$("$NPUSIM" run gemm m=64 tile_k=32 --json | jq -c .params)" ] || fail "params: $(jq -c .command out)"
+[ "$(jq .command.params.tile_k out)" = 32 ] || fail 'no parameter'
+status 0 twice.npu --format json
+[ "$(jq -c .command.params out)" = '{}' ] || fail 'parameters of a file'
+
 # Usage
 status 2 qk.npu --format xml
 [ "$(cat err)" = 'npusim: --format xml: text, json or sarif would be right' ] || fail "$(cat err)"
