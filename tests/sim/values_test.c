@@ -102,6 +102,47 @@ START_TEST(the_usual_shapes_stay_within_their_bounds)
 }
 END_TEST
 
+/* Every kernel of attention with every usual head size, for one token and for tiles that do not divide. */
+static const char *const attentions[] = { "qk_tiled", "pv_tiled", "attention", "flash_attention" };
+static const unsigned head_sizes[] = { 64, 80, 96, 128, 256 };
+enum { ATTENTIONS = sizeof attentions / sizeof *attentions, HEAD_SIZES = sizeof head_sizes / sizeof *head_sizes };
+
+START_TEST(every_head_size_stays_within_its_bounds)
+{
+	static const unsigned lengths[] = { 1, 2, 37 };
+	const char *kernel = attentions[_i % ATTENTIONS];
+	for (unsigned l = 0; l < 3; l++)
+		for (unsigned masked = 0; masked < (_i % ATTENTIONS < 2 ? 1 : 2); masked++) {
+			char settings[160];
+			snprintf(settings, sizeof settings, "seq=%u heads=2 head_dim=%u tile_q=16 tile_kv=16%s", lengths[l],
+				 head_sizes[_i / ATTENTIONS], masked ? " mask=causal" : "");
+			struct built b = build(kernel, settings);
+			struct values_request request = request_of(&b);
+			struct values *v = computed(&request, b.text);
+			expect_right(v, b.text);
+			ck_assert_uint_gt(v->outputs[0].elements, 0);
+			ck_assert_msg((v->outputs[0].max != 0 || v->outputs[0].min != 0) && v->outputs[0].nans == 0, "%s: nothing was computed", b.text);
+			values_free(v);
+			npu_program_free(b.program);
+		}
+}
+END_TEST
+
+/* There is no sequence without a token, and no row of which everything is padding. */
+START_TEST(an_empty_sequence_is_refused)
+{
+	static const char *const empty[] = { "seq=0", "seq_q=0", "valid=0", "heads=0", "head_dim=0" };
+	const struct npu_kernel *kernel = npu_kernel_find("flash_attention");
+	for (unsigned i = 0; i < sizeof empty / sizeof *empty; i++) {
+		struct npu_error err = { 0 };
+		struct npu_args args;
+		npu_args_init(kernel, &args);
+		ck_assert(!npu_args_set(kernel, &args, empty[i], &err));
+		ck_assert_msg(strstr(err.text, "too small") != NULL, "%s", err.text);
+	}
+}
+END_TEST
+
 START_TEST(int8_products_are_exact)
 {
 	struct built b = build("gemm", "m=40 n=40 k=300 dtype=int8");
@@ -521,6 +562,8 @@ static void add_right(TCase *t)
 {
 	tcase_add_loop_test(t, a_kernel_stays_within_its_bounds, 0, kernels_with_reference(kernels));
 	tcase_add_loop_test(t, the_usual_shapes_stay_within_their_bounds, 0, sizeof shapes / sizeof *shapes);
+	tcase_add_loop_test(t, every_head_size_stays_within_its_bounds, 0, ATTENTIONS * HEAD_SIZES);
+	tcase_add_test(t, an_empty_sequence_is_refused);
 	tcase_add_test(t, int8_products_are_exact);
 	tcase_add_loop_test(t, the_same_tiles_give_the_same_bytes_on_all_presets, 0, sizeof fixed / sizeof *fixed);
 	tcase_add_loop_test(t, infinities_and_nans_go_where_the_reference_says, 0, sizeof odd / sizeof *odd);
