@@ -60,7 +60,7 @@ int cli_fail(const struct npu_error *err)
 	npu_error_print(err, text, sizeof text);
 	for (const char *line = text, *end; line; line = *end ? end + 1 : NULL) {
 		end = line + strcspn(line, "\n");
-		fprintf(stderr, "%s%.*s\n", line != text && *line == ' ' ? "" : "npusim: ", (int)(end - line), line);
+		fprintf(stderr, "%s%.*s\n", line > text && *line == ' ' ? "" : "npusim: ", (int)(end - line), line);
 	}
 	return npu_error_exit_status(err->code);
 }
