@@ -711,6 +711,7 @@ int main(void)
 	TCase *rules = tcase_create("rules");
 	tcase_add_test(rules, a_burst_alone_crosses_in_a_beat_a_cycle);
 	tcase_add_test(rules, two_channels_of_a_port_take_turns);
+	tcase_add_test(rules, bursts_of_a_channel_cross_in_the_order_in_which_they_may);
 	tcase_add_test(rules, load_and_store_in_one_bank_alternate);
 	tcase_add_test(rules, different_groups_never_meet);
 	tcase_add_test(rules, a_bank_of_the_accumulators_reads_and_writes_in_one_cycle);
