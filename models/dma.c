@@ -22,10 +22,16 @@ static uint64_t max(uint64_t a, uint64_t b)
 
 /* Answers come and beats cross: notes for the next step. */
 
+/* Whether its next burst reads its block table. */
+static bool reads_table(const struct dma_channel *c)
+{
+	return c->entry < c->entries_end;
+}
+
 /* Whether more bursts or table entries of this channel are to be issued. */
 static bool has_more(const struct dma_channel *c)
 {
-	return c->walk.more || c->entry < c->entries_end;
+	return c->walk.more || reads_table(c);
 }
 
 /* Whether the oldest instruction only waits for bursts whose way is known to the end (load: at the port; store: answered). */
@@ -301,7 +307,7 @@ static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_
 {
 	struct dma_burst next;
 	uint64_t have = c->oldest != DMA_NO_BURST && d->flight[c->oldest].table ? d->flight[c->oldest].entry : c->entry;
-	if (c->entry < c->entries_end)
+	if (reads_table(c))
 		c->ready = not_before;
 	else if (!dma_walk_peek(&c->walk, &next) || (is_paged(c->walk.insn) && next.entry >= have))
 		c->ready = NPU_NEVER;
@@ -387,7 +393,7 @@ static void issue(struct dma *d, uint32_t slot, uint64_t at)
 	d->free = f->next;
 	*f = (struct dma_flight){ .order = d->order++, .issued = at, .answer = NPU_NEVER, .next = DMA_NO_BURST,
 				  .channel = (uint16_t)slot };
-	bool table = c->entry < c->entries_end;
+	bool table = reads_table(c);
 	if (table) {
 		table_burst(d, c, f);
 	} else {
@@ -421,7 +427,8 @@ static uint32_t whose_turn(const struct dma *d, uint64_t at)
 	return slot;
 }
 
-/* Issues what is due before `until` and, where no table entry is awaited, which may come at any time, before `ahead`. */
+/* Issues what is due before `until` and, where no table entry is awaited, which may come at any time, before `ahead`. A table
+ * read of a store is not issued ahead: data that leaves before it has yet to cross the port. */
 static void issue_before(struct dma *d, uint64_t until, uint64_t ahead, uint64_t now)
 {
 	for (;;) {
@@ -429,6 +436,8 @@ static void issue_before(struct dma *d, uint64_t until, uint64_t ahead, uint64_t
 		if (at >= until && (at >= ahead || waits_for_table(d)))
 			return;
 		uint32_t slot = whose_turn(d, at);
+		if (at >= until && d->store && reads_table(&d->channel[slot]))
+			return;
 		d->turn = slot + 1 < d->nchannels ? slot + 1 : 0;
 		dma_settle(d, min(at, now), now);
 		issue(d, slot, at);

@@ -26,6 +26,7 @@ struct crossing {
 	uint64_t look_at;  /* the cycle at which an answer decided there can be back */
 	uint64_t ask_at;   /* the cycle at which an answer to what is yet to be sent late can be back */
 	bool deciding;
+	uint64_t arrived[CROSSING_PORTS]; /* the last request of each port */
 	uint64_t told;     /* the earliest completion of the current call of dram_run */
 	/* In the DRAM's place; request NULL: nobody is. */
 	struct outside outside;
@@ -179,7 +180,8 @@ void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, ui
 		return;
 	}
 	uint64_t arrival = clk_after(x, now + x->cdc);
-	assert(arrival >= x->horizon);
+	assert(arrival >= x->horizon && arrival >= x->arrived[port]);
+	x->arrived[port] = arrival;
 	dram_push(x->dram, arrival, &(struct dram_request){ .addr = addr, .nbytes = bytes, .tag = tag, .write = write,
 							    .port = (uint8_t)port });
 	if (arrival < x->open) {

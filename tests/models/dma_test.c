@@ -403,6 +403,25 @@ START_TEST(a_page_is_worked_out_when_the_page_before_is)
 }
 END_TEST
 
+START_TEST(a_table_read_of_a_store_does_not_overtake_data_that_leaves_before)
+{
+	/* Rows are issued at 18, 19, ..., five beats each: the first leaves at 23. Table reads are ready from 6 + 16 = 22 on and
+	 * take turns with rows: they leave at 22 and 24. The crossing asserts that requests of a port come in order. */
+	struct npu_insn insns[6];
+	insns[0] = dma(NPU_OP_STORE, 0, 0, 20, 80);
+	insns[0].dma.dram_stride = 256;
+	for (uint32_t i = 1; i < 5; i++)
+		insns[i] = dma(NPU_OP_LOAD, 65536 + i * 1024, 4096 * i, 1, 16);
+	insns[5] = (struct npu_insn){ .op = NPU_OP_SCATTER };
+	insns[5].paged = (struct npu_paged){ .local = 131072, .dram = 1 << 21, .cols = 16, .dtype = NPU_FP16, .rows = 2,
+					     .page_rows = 1, .page_stride = 32, .first = 15, .table = 0 };
+	struct run r = run(0, insns, 6);
+	ck_assert_uint_eq(r.totals.dram.writes, 20 + 2);
+	ck_assert_uint_eq(r.totals.dram.reads, 4 + 2);
+	fini(&r);
+}
+END_TEST
+
 START_TEST(a_long_table_is_read_in_granules)
 {
 	struct npu_insn i;
@@ -471,6 +490,7 @@ int main(void)
 	tcase_add_test(tc, a_page_waits_for_its_table_entry);
 	tcase_add_test(tc, a_page_takes_its_turn_among_bursts_of_another_channel);
 	tcase_add_test(tc, a_page_is_worked_out_when_the_page_before_is);
+	tcase_add_test(tc, a_table_read_of_a_store_does_not_overtake_data_that_leaves_before);
 	tcase_add_test(tc, a_long_table_is_read_in_granules);
 	tcase_add_test(tc, rearranging_int8_into_blocks_halves_the_port);
 	tcase_add_test(tc, bandwidth_never_exceeds_what_is_outstanding);
