@@ -172,16 +172,20 @@ static bool waits_for_table(const struct dma *d)
 	return false;
 }
 
+/* How early a burst can have crossed the port that is not taken yet. */
+static uint64_t next_crossing(const struct dma *d)
+{
+	uint64_t at = next_crossed(d);
+	return d->at_memory ? min(at, memory_next(d->memory, d->id)) : at;
+}
+
 /* How early a request can leave of which the instruction is in service. */
 static uint64_t next_request(const struct dma *d)
 {
 	uint64_t at = next_burst_at(d);
 	bool by_end = d->free == DMA_NO_BURST;
-	if (d->store || by_end) {
-		at = min(at, next_crossed(d));
-		if (d->at_memory)
-			at = min(at, memory_next(d->memory, d->id));
-	}
+	if (d->store || by_end)
+		at = min(at, next_crossing(d));
 	return by_end || waits_for_table(d) ? min(at, next_answer(d)) : at;
 }
 
@@ -189,10 +193,10 @@ static uint64_t earliest_request(const void *ctx, uint64_t now)
 {
 	const struct dma *d = ctx;
 	uint64_t at = min(d->brought_up ? next_request(d) : d->next_request, now + d->hw->dma.start_cycles);
-	return max(at, d->brought_up ? d->time : now);
+	return max(at, d->time);
 }
 
-static void bring_up(void *self, uint64_t now);
+static void bring_up(void *self, uint64_t until, uint64_t now);
 
 /* Construction. */
 
@@ -231,7 +235,7 @@ struct dma *dma_new(enum npu_engine id, const struct hw *hw, const struct npu_pr
 	}
 	crossing_attach(crossing, d->port,
 			&(struct crossing_user){ .ctx = d, .done = answer_told, .earliest = earliest_request,
-						 .bring_up = store ? NULL : bring_up });
+						 .bring_up = bring_up });
 	memory_listen(memory, id, &(struct memory_listener){ .ctx = d, .span = listener->span ? memory_span : NULL,
 							     .done = memory_done });
 	return d;
@@ -485,12 +489,23 @@ static void take_crossed(struct dma *d, uint64_t now)
 		end_burst(d, done.tag, done.at);
 }
 
-/* Takes what happens before `until` (now or the next cycle) and issues what it allows, each thing in its cycle; of one cycle
- * beats come first, then answers, then issues. */
-static void bring_up_to(struct dma *d, uint64_t until, uint64_t now)
+/* A store's bursts are put to the port in time; only their requests may leave late. */
+static uint64_t next_to_leave(const struct dma *d)
 {
+	return d->store ? next_crossing(d) : d->next_request;
+}
+
+/* Takes what happens before `until` (<= now + 1) and issues what it allows, each thing in its cycle; of one cycle beats come
+ * first, then answers, then issues. */
+static void bring_up(void *self, uint64_t until, uint64_t now)
+{
+	struct dma *d = self;
 	if (!d->in_service || d->brought_up)
 		return;
+	if (d->time >= until) {
+		crossing_expect(d->crossing, next_to_leave(d));
+		return;
+	}
 	d->brought_up = true;
 	memory_advance(d->memory, now);
 	for (;;) {
@@ -504,29 +519,21 @@ static void bring_up_to(struct dma *d, uint64_t until, uint64_t now)
 		else
 			take_answer(d, now);
 	}
-	/* An instruction not yet accepted needs start_cycles, so nothing can come before these. */
-	issue_before(d, until, now + d->hw->dma.start_cycles, now);
-	d->time = now;
+	/* An instruction not yet accepted needs start_cycles, so nothing can come before what is issued ahead. */
+	issue_before(d, until, until < now ? until : now + d->hw->dma.start_cycles, now);
+	d->time = min(until, now);
 	d->brought_up = false;
 	d->next_request = next_request(d);
-	if (!d->store)
-		crossing_expect(d->crossing, d->next_request);
+	crossing_expect(d->crossing, next_to_leave(d));
 }
 
-static void bring_up(void *self, uint64_t now)
-{
-	bring_up_to(self, now, now);
-}
-
-/* When a change can come that others must see in its cycle. Of a load that is the end of the oldest instruction; what it
- * sends may wait until the DRAM decides. */
+/* When a change can come that others must see in its cycle: the end of the oldest instruction, a burst of a store at the port.
+ * Requests may leave late, until the DRAM decides. */
 static uint64_t next_look(const struct dma *d)
 {
 	if (!d->store)
 		return is_ending(d) ? memory_channel_end(d->memory, d->id, d->age[0]) : NPU_NEVER;
 	uint64_t next = next_burst_at(d);
-	if (d->at_memory)
-		next = min(next, memory_next(d->memory, d->id));
 	if (d->free == DMA_NO_BURST || waits_for_table(d))
 		return min(next, next_answer(d));
 	return is_ending(d) ? min(next, d->channel[d->age[0]].last_answer) : next;
@@ -539,7 +546,7 @@ static uint64_t step(void *self, uint64_t now)
 		return NPU_NEVER;
 	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
 	crossing_step(d->crossing, now);
-	bring_up_to(d, now + 1, now);
+	bring_up(d, now + 1, now);
 	if (is_over(&d->channel[d->age[0]]))
 		dma_put_down(d, now, now);
 	while (d->in_service && is_over(&d->channel[d->age[0]]))

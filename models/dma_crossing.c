@@ -214,21 +214,17 @@ static uint64_t horizon_at(const struct crossing *x, uint64_t now)
 	return earliest == NPU_NEVER ? UINT64_MAX : clk_after(x, earliest + x->cdc);
 }
 
-static void bring_up(struct crossing *x, uint64_t now)
+/* Decides as far as possible when all requests that leave before `until` are sent. Answers told on the way tell the ports
+ * when they can go on, which may move the horizon. To explain what happened, a port that is brought up may ask for decisions
+ * in its turn. */
+static void decide(struct crossing *x, uint64_t until, uint64_t now)
 {
+	bool again = x->deciding;
+	x->deciding = true;
 	x->ask_at = NPU_NEVER;
 	for (unsigned p = 0; p < CROSSING_PORTS; p++)
 		if (x->user[p].bring_up)
-			x->user[p].bring_up(x->user[p].ctx, now);
-}
-
-/* Decides as far as possible. Answers told on the way tell the ports when they can go on, which may move the horizon. */
-static void decide(struct crossing *x, uint64_t now)
-{
-	bool again = x->deciding; /* to explain what happened, a port that is just brought up may ask for decisions */
-	x->deciding = true;
-	if (!again)
-		bring_up(x, now);
+			x->user[p].bring_up(x->user[p].ctx, until, now);
 	do {
 		uint64_t horizon = horizon_at(x, now);
 		x->told = UINT64_MAX;
@@ -253,7 +249,7 @@ uint64_t crossing_step(struct crossing *x, uint64_t now)
 		return x->ask_at;
 	}
 	if (next_look(x) <= now)
-		decide(x, now);
+		decide(x, now, now);
 	return next_look(x);
 }
 
@@ -291,8 +287,11 @@ void crossing_explain(struct crossing *x, enum crossing_port port, uint32_t tag,
 	}
 	/* What cycle c sees of the DRAM is the clock whose edge was last at or before it. */
 	uint64_t first = clk_before(x, from), last = clk_before(x, to - 1);
-	if (last >= x->horizon)
-		decide(x, now);
+	if (last >= x->horizon) {
+		decide(x, to, now);
+		if (!x->deciding)
+			machine_wake_up(&x->wake, MACHINE_DRAM, next_look(x));
+	}
 	x->explain.emit = emit;
 	x->explain.ctx = ctx;
 	x->explain.at = from;

@@ -20,11 +20,11 @@ struct crossing_user {
 	/* The answer to `tag` is back at the port at `cycle` (>= now, it may lie ahead). */
 	void (*done)(void *ctx, uint32_t tag, uint64_t cycle);
 	/* No request leaves this port before the cycle returned, as far as is known at `now`, unless an answer that was not
-	 * yet told comes back. Not before now, but where bring_up is at an earlier cycle just now. */
+	 * yet told comes back. */
 	uint64_t (*earliest)(const void *ctx, uint64_t now);
 	/* May be NULL: requests are sent in the cycle in which they leave. Else they may be sent late, and this sends all
-	 * that leave before `now`. Whatever the port plans it tells by crossing_expect. */
-	void (*bring_up)(void *ctx, uint64_t now);
+	 * that leave before `until` (<= now). Whatever the port plans it tells by crossing_expect. */
+	void (*bring_up)(void *ctx, uint64_t until, uint64_t now);
 };
 
 struct crossing;
