@@ -23,9 +23,17 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 	return qk_fits(b, &a) && softmax_fits(b, &a) && pv_fits(b, &a);
 }
 
+/* Of the two products; softmax moves whole rows whatever the tiles. */
+static struct tile_cost cost(const struct npu_capacity *capacity, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	struct tile_cost qk = qk_cost(capacity, &a), pv = pv_cost(capacity, &a);
+	return (struct tile_cost){ .dram = qk.dram + pv.dram, .array = qk.array + pv.array };
+}
+
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_attention, capacity, args, try_place, err);
+	return attn_resolve(&npu_attention, capacity, args, try_place, cost, err);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)

@@ -46,7 +46,7 @@ static void derive(const struct npu_kernel *k, struct npu_args *args, const char
 }
 
 bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
-		  tile_trial *trial, struct npu_error *err)
+		  tile_trial *trial, tile_costing *cost, struct npu_error *err)
 {
 	if (!npu_args_check(k, args, err))
 		return false;
@@ -76,7 +76,7 @@ bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacit
 	for (unsigned i = 0; i < 3; i++)
 		if (npu_param_index(k, all[i].param) >= 0)
 			dims[ndims++] = all[i];
-	return tiles_resolve(k, capacity, args, dims, ndims, trial, err);
+	return tiles_resolve(k, capacity, args, dims, ndims, trial, cost, err);
 }
 
 struct npu_dram attn_q(struct npu_builder *b, const struct attn *a)
@@ -141,6 +141,30 @@ struct npu_dma attn_block(const struct attn *a, struct npu_dram t, enum npu_dtyp
 uint64_t attn_masked_macs(const struct attn *a, uint64_t row, uint32_t rows, uint64_t key, uint32_t keys)
 {
 	return npu_mask_hidden(&a->mask, row, rows, key, keys) * a->dim;
+}
+
+/* The slot of q was last used nq rows ago, so at the latest by the product nq tiles ago. With as many slots of q as of
+ * k or more, the slot of k that this tile takes tells that it has ended. With fewer, another one does, whose turn is
+ * later. */
+void load_qk(struct npu_builder *b, struct qk_operands *o, struct npu_dma q, struct npu_dma k, bool first, uint64_t row,
+	     uint64_t tile)
+{
+	struct slot slot = ring_at(&o->k, tile);
+	unsigned own = (unsigned)(tile % o->k.n);
+	struct npu_semaphore k_free = o->taken[own] ? NPU_NO_SEMAPHORE : slot.free, q_free = NPU_NO_SEMAPHORE;
+
+	o->taken[own] = false;
+	if (first && row >= o->nq && o->nq < o->k.n) {
+		unsigned before = (unsigned)((tile - o->nq) % o->k.n);
+		if (!o->taken[before])
+			q_free = o->k.free[before];
+		o->taken[before] = true;
+	}
+	if (first)
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
+			 &(struct npu_order){ .wait = { k_free, q_free } });
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
+		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : k_free }, .post = { slot.full } });
 }
 
 bool attn_reference(const struct attn *a, struct npu_reference_io *io)

@@ -9,6 +9,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/mask.h"
+#include "kernels/pingpong.h"
 #include "kernels/reference.h"
 #include "kernels/tiles.h"
 
@@ -38,7 +39,7 @@ static inline uint64_t attn_kv_head(const struct attn *a, uint64_t head)
 struct attn attn_of(const struct npu_kernel *, const struct npu_args *);
 /* Fills in seq_q, kv_heads, window, valid; checks what belongs together; chooses tiles. */
 bool attn_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, tile_trial *,
-		  struct npu_error *);
+		  tile_costing *, struct npu_error *);
 
 struct npu_dram attn_q(struct npu_builder *, const struct attn *);
 struct npu_dram attn_kv(struct npu_builder *, const struct attn *, const char *name);
@@ -58,6 +59,19 @@ struct npu_dma attn_block(const struct attn *, struct npu_dram, enum npu_dtype, 
 /* MACs of a product with such a block that only meet hidden positions. */
 uint64_t attn_masked_macs(const struct attn *, uint64_t row, uint32_t rows, uint64_t key, uint32_t keys);
 
+/* The operands of S = Q K^T: q once a row of tiles, k with each tile. q has no semaphores of its own, those of k
+ * guard it. */
+struct qk_operands {
+	unsigned nq;
+	uint32_t q[RING_SLOTS];
+	struct ring k;
+	bool taken[RING_SLOTS]; /* a load of q has taken k.free of that slot, so that the next load into it need not */
+};
+/* The loads of tile `tile` of the program in row `row` of tiles, which it opens if `first`. They end in queue order:
+ * when k is there, so is q. */
+void load_qk(struct npu_builder *, struct qk_operands *, struct npu_dma q, struct npu_dma k, bool first, uint64_t row,
+	     uint64_t tile);
+
 /* A phase places its buffers, runs over all heads and gives the buffers back. Its first load waits for `after` and its
  * last store posts `done`, if these are semaphores: then all that comes later, from loads on, is ordered after the
  * phase. */
@@ -73,6 +87,8 @@ bool qk_fits(struct npu_builder *, const struct attn *);
 bool softmax_fits(struct npu_builder *, const struct attn *);
 bool pv_fits(struct npu_builder *, const struct attn *);
 
+struct tile_cost qk_cost(const struct npu_capacity *, const struct attn *);
+struct tile_cost pv_cost(const struct npu_capacity *, const struct attn *);
 struct npu_expect qk_expect(const struct attn *);
 struct npu_expect softmax_expect(const struct attn *);
 struct npu_expect pv_expect(const struct attn *);

@@ -33,6 +33,7 @@ struct npu_builder {
 	size_t nblocks, room;
 	uint64_t dram_used;
 	uint32_t ninsns;
+	unsigned unpaired;
 };
 
 /* One of the two local memories, as its contiguous groups. */
@@ -218,9 +219,9 @@ static struct block *new_block(struct npu_builder *b)
 	return &b->blocks[b->nblocks++];
 }
 
-static const char *slot_name(const struct npu_request *r, unsigned slot, char out[NAME_BYTES])
+static const char *slot_name(const struct npu_request *r, unsigned count, unsigned slot, char out[NAME_BYTES])
 {
-	if (r->count > 1)
+	if (count > 1)
 		snprintf(out, NAME_BYTES, "%s[%u]", r->name, slot);
 	else
 		snprintf(out, NAME_BYTES, "%s", r->name);
@@ -228,7 +229,7 @@ static const char *slot_name(const struct npu_request *r, unsigned slot, char ou
 }
 
 /* Places one buffer of a request; false without an error when there is no room. */
-static bool place_one(struct npu_builder *b, const struct npu_request *r, unsigned slot, bool packed)
+static bool place_one(struct npu_builder *b, const struct npu_request *r, unsigned count, unsigned slot, bool packed)
 {
 	struct memory m = memory_of(b, r->accum);
 	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
@@ -239,21 +240,62 @@ static bool place_one(struct npu_builder *b, const struct npu_request *r, unsign
 		return false;
 
 	*block = (struct block){ .accum = r->accum, .live = true, .at = at, .bytes = bytes };
-	slot_name(r, slot, block->name);
+	slot_name(r, count, slot, block->name);
 	r->local[slot] = (uint32_t)at | (r->accum ? NPU_ACC_BIT : 0);
 	return true;
 }
 
-static bool place_all(struct npu_builder *b, const struct npu_request *requests, unsigned n, bool packed)
+static bool place_all(struct npu_builder *b, const struct npu_request *requests, const unsigned *counts, unsigned n,
+		      bool packed)
 {
 	size_t before = b->nblocks;
 	bool ok = true;
 	for (unsigned i = 0; i < n && ok; i++)
-		for (unsigned slot = 0; slot < requests[i].count && ok; slot++)
-			ok = place_one(b, &requests[i], slot, packed);
+		for (unsigned slot = 0; slot < counts[i] && ok; slot++)
+			ok = place_one(b, &requests[i], counts[i], slot, packed);
 	if (!ok)
 		b->nblocks = before;
 	return ok;
+}
+
+/* Each request with that many buffers, in its groups or else packed. */
+static bool place_counts(struct npu_builder *b, const struct npu_request *requests, const unsigned *counts, unsigned n)
+{
+	return place_all(b, requests, counts, n, false) || place_all(b, requests, counts, n, true);
+}
+
+static unsigned least_of(const struct npu_request *r)
+{
+	return r->least ? r->least : r->count;
+}
+
+/* One more buffer for request i and those paired with it; false, and the counts as they were, when there is no room. */
+static bool add_buffer(struct npu_builder *b, const struct npu_request *requests, unsigned *counts, unsigned n,
+		       unsigned i)
+{
+	size_t before = b->nblocks;
+	unsigned end = i + 1;
+	while (end < n && requests[end].pair)
+		end++;
+	for (unsigned j = i; j < end; j++)
+		counts[j]++;
+	bool fits = place_counts(b, requests, counts, n);
+	b->nblocks = before;
+	for (unsigned j = i; j < end && !fits; j++)
+		counts[j]--;
+	return fits;
+}
+
+/* The buffers that each request gets, from its least on. */
+static void grow_counts(struct npu_builder *b, const struct npu_request *requests, unsigned *counts, unsigned n)
+{
+	unsigned most = 0;
+	for (unsigned i = 0; i < n; i++)
+		most = requests[i].count > most ? requests[i].count : most;
+	for (unsigned level = 2; level <= most; level++)
+		for (unsigned i = 0; i < n; i++)
+			if (!requests[i].pair && counts[i] < level && level <= requests[i].count)
+				add_buffer(b, requests, counts, n, i);
 }
 
 static void note_buffer(struct npu_error *err, const struct memory *m, const char *name, uint64_t at, uint64_t bytes)
@@ -277,8 +319,9 @@ static bool fail_fit(struct npu_builder *b, const struct memory *m, const struct
 	for (unsigned i = 0; i < n; i++) {
 		if (requests[i].accum != m->accum)
 			continue;
-		sum += requests[i].count * align_up(requests[i].bytes ? requests[i].bytes : 1, m->align);
-		fits = place_all(b, &requests[i], 1, true) && fits;
+		unsigned count = least_of(&requests[i]);
+		sum += count * align_up(requests[i].bytes ? requests[i].bytes : 1, m->align);
+		fits = place_all(b, &requests[i], &count, 1, true) && fits;
 	}
 	b->nblocks = before;
 	if (fits)
@@ -296,10 +339,10 @@ static bool fail_fit(struct npu_builder *b, const struct memory *m, const struct
 		if (b->blocks[i].live && b->blocks[i].accum == m->accum)
 			note_buffer(&b->error, m, b->blocks[i].name, b->blocks[i].at, b->blocks[i].bytes);
 	for (unsigned i = 0; i < n; i++)
-		for (unsigned slot = 0; requests[i].accum == m->accum && slot < requests[i].count; slot++) {
+		for (unsigned slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]); slot++) {
 			char name[NAME_BYTES];
-			bool placed = place_one(b, &requests[i], slot, true);
-			note_buffer(&b->error, m, slot_name(&requests[i], slot, name),
+			bool placed = place_one(b, &requests[i], least_of(&requests[i]), slot, true);
+			note_buffer(&b->error, m, slot_name(&requests[i], least_of(&requests[i]), slot, name),
 				    placed ? b->blocks[b->nblocks - 1].at : NOWHERE,
 				    align_up(requests[i].bytes, m->align));
 		}
@@ -312,11 +355,28 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 	if (npu_builder_failed(b))
 		return false;
 	size_t before = b->nblocks;
-	if (!place_all(b, requests, n, false) && !place_all(b, requests, n, true)) {
+	unsigned counts[NPU_MAX_REQUESTS] = { 0 };
+	if (n > NPU_MAX_REQUESTS)
+		return npu_fail(&b->error, NPU_ERR_VALUE, "%u buffers placed together, at most %d are possible", n,
+				NPU_MAX_REQUESTS);
+	for (unsigned i = 0; i < n; i++)
+		counts[i] = least_of(&requests[i]);
+	bool fits = place_counts(b, requests, counts, n);
+	if (fits) {
+		b->nblocks = before;
+		grow_counts(b, requests, counts, n);
+		fits = place_counts(b, requests, counts, n);
+	}
+	if (!fits) {
 		struct memory sram = memory_of(b, false), accum = memory_of(b, true);
 		if (!npu_builder_failed(b) && !fail_fit(b, &sram, requests, n))
 			fail_fit(b, &accum, requests, n);
 		return false;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		b->unpaired += counts[i] < 2 && counts[i] < requests[i].count;
+		if (requests[i].got)
+			*requests[i].got = counts[i];
 	}
 	for (size_t i = before; i < b->nblocks; i++) {
 		struct block *block = &b->blocks[i];
@@ -330,6 +390,11 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 						   });
 	}
 	return true;
+}
+
+unsigned npu_builder_unpaired(const struct npu_builder *b)
+{
+	return b->unpaired;
 }
 
 static uint32_t place_single(struct npu_builder *b, const char *name, uint64_t bytes, int group, bool accum)

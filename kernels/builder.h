@@ -52,8 +52,15 @@ struct npu_request {
 	unsigned count;  /* more than 1: name[0], name[1], ... in groups `group`, `group + 1`, ... */
 	int group;       /* as above */
 	uint32_t *local; /* addresses, [count] */
+	unsigned least;  /* buffers that must have room, the others up to `count` may go without; 0: all */
+	unsigned *got;   /* buffers placed, least to count; NULL: nobody asks */
+	bool pair;       /* as many buffers as the request before this one has */
 };
+enum { NPU_MAX_REQUESTS = 16 };
+/* Where not all buffers have room, all requests get a second one before any gets a third, the first request first. */
 bool npu_place(struct npu_builder *, const struct npu_request *, unsigned n);
+/* Second buffers for which npu_place found no room so far. */
+unsigned npu_builder_unpaired(const struct npu_builder *);
 
 /* A semaphore; slots of a ping-pong are separate ones. */
 struct npu_semaphore {

@@ -39,8 +39,9 @@ struct flash {
 	struct npu_builder *b;
 	struct attn a;
 	struct attn_tensors t;
-	struct ring k, v, o;
-	uint32_t q[RING_SLOTS];
+	struct qk_operands in;
+	struct ring v, o;
+	unsigned turns;      /* of s, p and state: 2, or 1 when there is only one tile */
 	uint32_t s[2], p[2]; /* of tiles in turn */
 	uint32_t state[2];   /* of rows in turn: the next row starts before this one's vdiv */
 	uint32_t state_stride;
@@ -58,28 +59,6 @@ struct tile {
 	bool first, last;     /* of its row */
 };
 
-static bool place(struct flash *f)
-{
-	const struct attn *a = &f->a;
-	uint64_t rows = a->tile_q * a->dim * a->bytes, keys = a->tile_kv * a->dim * a->bytes;
-	uint64_t tile = a->tile_q * a->tile_kv, acc = a->tile_q * a->dim * 4;
-	uint64_t state = STATE_VECTORS * a->tile_q * 4;
-	unsigned n = a->buffers, results = result_slots(n);
-	f->state_stride = (uint32_t)a->tile_q * 4;
-	/* Halves of a pair lie in neighbouring groups, the two operands of a product two groups apart. */
-	const struct npu_request requests[] = {
-		{ .name = "q", .bytes = rows, .count = n, .group = 0, .local = f->q },
-		{ .name = "k", .bytes = keys, .count = n, .group = 2, .local = f->k.at },
-		{ .name = "v", .bytes = keys, .count = n, .group = 0, .local = f->v.at },
-		{ .name = "p", .bytes = tile * a->bytes, .count = 2, .group = 2, .local = f->p },
-		{ .name = "o", .bytes = rows, .count = results, .group = 0, .local = f->o.at },
-		{ .name = "state", .bytes = state, .count = 2, .group = 2, .local = f->state },
-		{ .name = "s", .accum = true, .bytes = tile * 4, .count = 2, .group = -1, .local = f->s },
-		{ .name = "acc", .accum = true, .bytes = acc, .count = 1, .group = -1, .local = &f->acc },
-	};
-	return npu_place(f->b, requests, sizeof requests / sizeof requests[0]);
-}
-
 /* Keys that the rows of a tile see, [first, end), as whole tiles. */
 static uint64_t first_key(const struct attn *a, uint64_t i)
 {
@@ -90,6 +69,39 @@ static uint64_t end_key(const struct attn *a, uint64_t i)
 {
 	uint64_t last_row = least(i + a->tile_q, a->seq_q) - 1;
 	return least(tiles_of(npu_mask_end(&a->mask, last_row), a->tile_kv) * a->tile_kv, a->seq);
+}
+
+/* Tiles of the sequence, as far as buffers depend on them: RING_SLOTS or more are not told apart. */
+static uint64_t few_tiles(const struct attn *a)
+{
+	uint64_t tiles = 0;
+	for (uint64_t i = 0; i < a->seq_q && tiles < RING_SLOTS; i += a->tile_q)
+		tiles += a->heads * tiles_of(end_key(a, i) - first_key(a, i), a->tile_kv);
+	return tiles;
+}
+
+static bool place(struct flash *f)
+{
+	const struct attn *a = &f->a;
+	uint64_t rows = a->tile_q * a->dim * a->bytes, keys = a->tile_kv * a->dim * a->bytes;
+	uint64_t tile = a->tile_q * a->tile_kv, acc = a->tile_q * a->dim * 4;
+	uint64_t state = STATE_VECTORS * a->tile_q * 4;
+	uint64_t row_tiles = a->heads * tiles_of(a->seq_q, a->tile_q), tiles = few_tiles(a);
+	unsigned n = load_slots(a->buffers, tiles), nq = load_slots(a->buffers, row_tiles);
+	f->turns = tiles > 1 ? 2 : 1;
+	f->state_stride = (uint32_t)a->tile_q * 4;
+	/* Halves of a pair lie in neighbouring groups, the two operands of a product two groups apart. */
+	const struct npu_request requests[] = {
+		{ "k", false, keys, n, 2, f->in.k.at, .least = 1, .got = &f->in.k.n },
+		{ "v", false, keys, n, 0, f->v.at, .least = 1, .got = &f->v.n },
+		{ "q", false, rows, nq, 0, f->in.q, .least = 1, .got = &f->in.nq },
+		{ "p", false, tile * a->bytes, f->turns, 2, f->p, .least = f->turns },
+		{ "o", false, rows, result_slots(a->buffers, row_tiles), 0, f->o.at, .least = 1, .got = &f->o.n },
+		{ "state", false, state, f->turns, 2, f->state, .least = f->turns },
+		{ "s", true, tile * 4, f->turns, -1, f->s, .least = f->turns },
+		{ "acc", true, acc, 1, -1, &f->acc, .least = 1 },
+	};
+	return npu_place(f->b, requests, sizeof requests / sizeof requests[0]);
 }
 
 static struct tile tile_at(const struct attn *a, uint64_t head, uint64_t i, uint64_t j, uint64_t row, uint64_t number)
@@ -122,18 +134,12 @@ static bool advance(const struct attn *a, struct tile *t)
 	return true;
 }
 
-/* k, and before the first one of a row q. When that slot of k is free, so is this one of q, for the product that freed
- * it comes after the row that used q; and loads end in queue order: when k is there, so is q. */
-static void load_k(const struct flash *f, const struct tile *t)
+static void load_k(struct flash *f, const struct tile *t)
 {
-	struct slot slot = ring_at(&f->k, t->number);
-	struct npu_dma q = attn_q_rows(&f->a, f->t.Q, f->q[t->row % f->a.buffers], t->head, t->i, t->rows);
-	struct npu_dma k = attn_kv_rows(&f->a, f->t.K, slot.at, t->head, t->j, t->keys);
-	if (t->first)
-		npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
-			 &(struct npu_order){ .wait = { slot.free } });
-	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
-		 &(struct npu_order){ .wait = { t->first ? NPU_NO_SEMAPHORE : slot.free }, .post = { slot.full } });
+	uint32_t k_at = ring_at(&f->in.k, t->number).at;
+	struct npu_dma q = attn_q_rows(&f->a, f->t.Q, f->in.q[t->row % f->in.nq], t->head, t->i, t->rows);
+	struct npu_dma k = attn_kv_rows(&f->a, f->t.K, k_at, t->head, t->j, t->keys);
+	load_qk(f->b, &f->in, q, k, t->first, t->row, t->number);
 }
 
 static void load_v(const struct flash *f, const struct tile *t)
@@ -148,10 +154,10 @@ static void load_v(const struct flash *f, const struct tile *t)
 static void multiply_qk(const struct flash *f, const struct tile *t)
 {
 	const struct attn *a = &f->a;
-	struct slot k = ring_at(&f->k, t->number);
+	struct slot k = ring_at(&f->in.k, t->number);
 	struct npu_matmul product = {
 		.dst = f->s[t->number % 2],
-		.a = f->q[t->row % a->buffers],
+		.a = f->in.q[t->row % f->in.nq],
 		.b = k.at,
 		.m = t->rows,
 		.n = t->keys,
@@ -251,9 +257,9 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	f.t.O = attn_o(b, &f.a);
 	if (!place(&f))
 		return false;
-	ring_init(b, &f.k, "k", f.a.buffers);
-	ring_init(b, &f.v, "v", f.a.buffers);
-	ring_init(b, &f.o, "o", result_slots(f.a.buffers));
+	ring_init(b, &f.in.k, "k");
+	ring_init(b, &f.v, "v");
+	ring_init(b, &f.o, "o");
 	f.s_full = npu_semaphore(b, "s_full", 0);
 	f.p_full = npu_semaphore(b, "p_full", 0);
 	f.pv_done = npu_semaphore(b, "pv_done", 0);
@@ -305,6 +311,18 @@ static struct npu_expect expect(const struct npu_args *args)
 	};
 }
 
+/* What the mask hides is left out of the traffic alone: it takes the same part of the steps. */
+static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_flash_attention, args);
+	struct npu_expect e = expect(args);
+	return (struct tile_cost){
+		.dram = e.dram_read_bytes + e.dram_write_bytes,
+		.array = a.heads * (tile_steps(c, a.seq_q, a.tile_q, a.seq, a.tile_kv, a.dim, a.dim) +
+				    tile_steps(c, a.seq_q, a.tile_q, a.dim, a.dim, a.seq, a.tile_kv)),
+	};
+}
+
 static bool try_place(struct npu_builder *b, const struct npu_args *args)
 {
 	struct flash f = { .b = b, .a = attn_of(&npu_flash_attention, args) };
@@ -313,7 +331,7 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_flash_attention, capacity, args, try_place, err);
+	return attn_resolve(&npu_flash_attention, capacity, args, try_place, cost, err);
 }
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)

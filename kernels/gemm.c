@@ -74,13 +74,15 @@ static bool place(struct gemm *g)
 {
 	uint64_t a = g->tile_m * g->tile_k * g->in_bytes, b = g->tile_k * g->tile_n * g->in_bytes;
 	uint64_t acc = g->tile_m * g->tile_n * 4, c = g->tile_m * g->tile_n * g->out_bytes;
-	unsigned n = g->buffers, results = result_slots(n);
+	uint64_t tiles = tiles_of(g->m, g->tile_m) * tiles_of(g->n, g->tile_n);
+	unsigned n = load_slots(g->buffers, tiles * tiles_of(g->k, g->tile_k));
+	unsigned results = result_slots(g->buffers, tiles);
 	/* The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
 	const struct npu_request requests[] = {
-		{ .name = "a", .bytes = a, .count = n, .group = 0, .local = g->ab.at },
-		{ .name = "b", .bytes = b, .count = n, .group = 2, .local = g->b_at },
-		{ .name = "acc", .accum = true, .bytes = acc, .count = results, .group = -1, .local = g->acc.at },
-		{ .name = "c", .bytes = c, .count = results, .group = 2, .local = g->c.at },
+		{ "a", false, a, n, 0, g->ab.at, .least = 1, .got = &g->ab.n },
+		{ "b", false, b, n, 2, g->b_at, .least = 1, .pair = true },
+		{ "acc", true, acc, results, -1, g->acc.at, .least = 1, .got = &g->acc.n },
+		{ "c", false, c, results, 2, g->c.at, .least = 1, .got = &g->c.n },
 	};
 	return npu_place(g->b, requests, g->in == NPU_INT8 ? 3 : 4);
 }
@@ -92,6 +94,18 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 	return place(&g);
 }
 
+static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args *args)
+{
+	struct gemm g = gemm_of(args);
+	uint64_t down = tiles_of(g.m, g.tile_m), across = tiles_of(g.n, g.tile_n), size = g.in_bytes;
+	return (struct tile_cost){
+		.dram = across * tile_traffic(g.m, g.k * size, g.tile_k * size, c->dram_granule) +
+			down * tile_traffic(g.k, g.n * size, g.tile_n * size, c->dram_granule) +
+			tile_traffic(g.m, g.n * g.out_bytes, g.tile_n * g.out_bytes, c->dram_granule),
+		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
+	};
+}
+
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
 	const struct tile_dim dims[] = {
@@ -101,7 +115,7 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	};
 	if (!npu_args_check(&npu_gemm, args, err))
 		return false;
-	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, err);
+	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }
 
 /* Loads end in queue order: when b is there, so is a. */
@@ -190,10 +204,10 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	g.C = npu_tensor(b, "C", g.out, NPU_TENSOR_OUT, 2, (uint64_t[]){ g.m, g.n });
 	if (!place(&g))
 		return false;
-	ring_init(b, &g.ab, "ab", g.buffers);
-	ring_init(b, &g.acc, "acc", result_slots(g.buffers));
+	ring_init(b, &g.ab, "ab");
+	ring_init(b, &g.acc, "acc");
 	if (g.in != NPU_INT8)
-		ring_init(b, &g.c, "c", result_slots(g.buffers));
+		ring_init(b, &g.c, "c");
 
 	for (uint64_t i = 0; i < g.m && !npu_builder_failed(b); i += g.tile_m)
 		for (uint64_t j = 0; j < g.n && !npu_builder_failed(b); j += g.tile_n, tile++) {
@@ -206,7 +220,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 				s.first = s.l == 0;
 				s.last = s.l + s.k == g.k;
 				s.ab = ring_at(&g.ab, step);
-				s.b_at = g.b_at[step % g.buffers];
+				s.b_at = g.b_at[step % g.ab.n];
 				load(&g, &s);
 				multiply(&g, &s);
 			}

@@ -57,9 +57,10 @@ static struct fetch fetch_of(const struct npu_args *args)
 static bool place(struct fetch *f)
 {
 	uint64_t bytes = f->tile * f->dim * f->bytes;
+	unsigned n = load_slots(f->buffers, f->kv_heads * tiles_of(f->seq, f->tile));
 	const struct npu_request requests[] = {
-		{ .name = "k", .bytes = bytes, .count = f->buffers, .group = 0, .local = f->kv.at },
-		{ .name = "v", .bytes = bytes, .count = f->buffers, .group = 2, .local = f->v_at },
+		{ "k", false, bytes, n, 0, f->kv.at, .least = 1, .got = &f->kv.n },
+		{ "v", false, bytes, n, 2, f->v_at, .least = 1, .pair = true },
 	};
 	return npu_place(f->b, requests, 2);
 }
@@ -80,7 +81,7 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	if (f.kv_heads * 2 * f.page * f.dim * f.bytes > UINT32_MAX)
 		return npu_fail(err, NPU_ERR_VALUE, "page=%u: kv_heads x 2 x page x head_dim must be less than 4 GiB",
 				(unsigned)f.page);
-	return tiles_resolve(&npu_kv_fetch_paged, capacity, args, dims, 1, try_place, err);
+	return tiles_resolve(&npu_kv_fetch_paged, capacity, args, dims, 1, try_place, NULL, err);
 }
 
 /* splitmix64 */
@@ -122,7 +123,7 @@ static void fetch_tile(const struct fetch *f, uint64_t pool, uint32_t table, uin
 		.table = table,
 	};
 	struct npu_paged v = k;
-	v.local = f->v_at[tile % f->buffers];
+	v.local = f->v_at[tile % f->kv.n];
 	v.dram += block;
 
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = k },
@@ -148,7 +149,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	free(order);
 	if (!place(&f))
 		return false;
-	ring_init(b, &f.kv, "kv", f.buffers);
+	ring_init(b, &f.kv, "kv");
 
 	for (uint64_t h = 0; h < f.kv_heads; h++) {
 		npu_region(b, "head %u", (unsigned)h);

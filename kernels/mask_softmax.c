@@ -14,7 +14,8 @@
  *                 vdiv      probs = scores / stat[1]
  *       store   P[h, i, :] = probs
  *
- * scores and probs are ping-pong pairs; stat belongs to the vector engine alone, which runs in order. */
+ * scores and probs are ping-pong pairs. The next load begins when the one before has ended, so that the tile for which
+ * the vector engine waits has the DRAM to itself. stat belongs to the vector engine alone, which runs in order. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
@@ -45,14 +46,13 @@ static bool place(struct rows_softmax *p)
 {
 	const struct attn *a = p->a;
 	uint64_t scores = a->tile_rows * a->seq * 4, probs = a->tile_rows * a->seq * a->bytes;
-	unsigned n = a->buffers, results = result_slots(n);
+	uint64_t tiles = a->heads * tiles_of(a->seq_q, a->tile_rows);
+	unsigned n = load_slots(a->buffers, tiles), results = result_slots(a->buffers, tiles);
 	const struct npu_request requests[] = {
-		{ .name = "scores", .bytes = scores, .count = n, .group = 0, .local = p->scores.at },
-		{ .name = "probs", .bytes = probs, .count = results, .group = 2, .local = p->probs.at },
-		{ .name = "stat", .bytes = a->tile_rows * 4, .count = 2, .group = -1, .local = p->stat },
+		{ "scores", false, scores, n, 0, p->scores.at, .least = 1, .got = &p->scores.n },
+		{ "probs", false, probs, results, 2, p->probs.at, .least = 1, .got = &p->probs.n },
+		{ "stat", false, a->tile_rows * 4, 2, -1, p->stat, .least = 2 },
 	};
-	p->scores.n = n;
-	p->probs.n = results;
 	return npu_place(p->b, requests, a->fused ? 2 : 3);
 }
 
@@ -133,8 +133,10 @@ bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct att
 
 	if (!place(&p))
 		return false;
-	ring_init(b, &p.scores, "scores", p.scores.n);
-	ring_init(b, &p.probs, "probs", p.probs.n);
+	ring_init(b, &p.scores, "scores");
+	/* Large tiles, one load each: two that run at once, on two channels, would both be late. */
+	struct npu_semaphore turn = p.scores.n > 1 ? npu_semaphore(b, "load_turn", 1) : NPU_NO_SEMAPHORE;
+	ring_init(b, &p.probs, "probs");
 	if (phase.after.count)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
 			 &(struct npu_order){ .wait = { phase.after } });
@@ -149,7 +151,7 @@ bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct att
 
 			npu_region(b, "head %u, rows %u", (unsigned)h, (unsigned)(i / a->tile_rows));
 			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load },
-				 &(struct npu_order){ .wait = { scores.free }, .post = { scores.full } });
+				 &(struct npu_order){ .wait = { scores.free, turn }, .post = { scores.full, turn } });
 			if (a->fused)
 				emit_fused(&p, i, rows, scores, probs);
 			else
@@ -175,11 +177,6 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 	return softmax_fits(b, &a);
 }
 
-static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
-{
-	return attn_resolve(&npu_mask_softmax, capacity, args, try_place, err);
-}
-
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_mask_softmax, args);
@@ -193,6 +190,19 @@ static struct npu_expect expect(const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_mask_softmax, args);
 	return softmax_expect(&a);
+}
+
+/* Whole rows: the same whatever the tile. */
+static struct tile_cost cost(const struct npu_capacity *capacity, const struct npu_args *args)
+{
+	struct npu_expect e = expect(args);
+	(void)capacity;
+	return (struct tile_cost){ .dram = e.dram_read_bytes + e.dram_write_bytes };
+}
+
+static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
+{
+	return attn_resolve(&npu_mask_softmax, capacity, args, try_place, cost, err);
 }
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)

@@ -15,12 +15,11 @@ static struct npu_semaphore slot_semaphore(struct npu_builder *b, const char *na
 	return npu_semaphore(b, text, initial);
 }
 
-void ring_init(struct npu_builder *b, struct ring *r, const char *name, unsigned n)
+void ring_init(struct npu_builder *b, struct ring *r, const char *name)
 {
-	r->n = n;
-	for (unsigned i = 0; i < n; i++) {
-		r->full[i] = slot_semaphore(b, name, "full", n, i, 0);
-		r->free[i] = slot_semaphore(b, name, "free", n, i, 1);
+	for (unsigned i = 0; i < r->n; i++) {
+		r->full[i] = slot_semaphore(b, name, "full", r->n, i, 0);
+		r->free[i] = slot_semaphore(b, name, "free", r->n, i, 1);
 	}
 }
 

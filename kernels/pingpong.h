@@ -16,20 +16,26 @@ struct slot {
 };
 
 struct ring {
-	unsigned n;              /* slots in use: 1, 2 or 3 */
-	uint32_t at[RING_SLOTS]; /* filled by npu_place */
+	unsigned n; /* slots in use: 1, 2 or 3; filled by npu_place, as `at` is */
+	uint32_t at[RING_SLOTS];
 	struct npu_semaphore full[RING_SLOTS];
 	struct npu_semaphore free[RING_SLOTS];
 };
 
-/* Slots for what is computed and stored: two are enough, a third helps only what is loaded. */
-static inline unsigned result_slots(unsigned buffers)
+/* Slots for what is loaded `turns` times: no more than turns, for what comes once needs no second one. */
+static inline unsigned load_slots(unsigned buffers, uint64_t turns)
 {
-	return buffers < 2 ? buffers : 2;
+	return turns < buffers ? (unsigned)turns : buffers;
 }
 
-/* Makes NAME_full[i] = 0 and NAME_free[i] = 1 for each slot. */
-void ring_init(struct npu_builder *, struct ring *, const char *name, unsigned n);
+/* Slots for what is computed and stored: two are enough, a third helps only what is loaded. */
+static inline unsigned result_slots(unsigned buffers, uint64_t turns)
+{
+	return load_slots(buffers < 2 ? buffers : 2, turns);
+}
+
+/* Makes NAME_full[i] = 0 and NAME_free[i] = 1 for each of the slots that npu_place found room for. */
+void ring_init(struct npu_builder *, struct ring *, const char *name);
 /* Gives the buffers back. */
 void ring_release(struct npu_builder *, const struct ring *);
 

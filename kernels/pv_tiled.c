@@ -33,16 +33,16 @@ static bool place(struct pv *p)
 	const struct attn *a = p->a;
 	uint64_t probs = a->tile_q * a->tile_kv * a->bytes, v = a->tile_kv * a->dim * a->bytes;
 	uint64_t acc = a->tile_q * a->dim * 4, o = a->tile_q * a->dim * a->bytes;
-	unsigned n = a->buffers, results = result_slots(n);
+	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	unsigned n = load_slots(a->buffers, rows * tiles_of(a->seq, a->tile_kv));
+	unsigned results = result_slots(a->buffers, rows);
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
-		{ .name = "p", .bytes = probs, .count = n, .group = 0, .local = p->pv.at },
-		{ .name = "v", .bytes = v, .count = n, .group = 2, .local = p->v_at },
-		{ .name = "acc", .accum = true, .bytes = acc, .count = results, .group = -1, .local = p->acc.at },
-		{ .name = "o", .bytes = o, .count = results, .group = 2, .local = p->o.at },
+		{ "p", false, probs, n, 0, p->pv.at, .least = 1, .got = &p->pv.n },
+		{ "v", false, v, n, 2, p->v_at, .least = 1, .pair = true },
+		{ "acc", true, acc, results, -1, p->acc.at, .least = 1, .got = &p->acc.n },
+		{ "o", false, o, results, 2, p->o.at, .least = 1, .got = &p->o.n },
 	};
-	p->pv.n = n;
-	p->acc.n = p->o.n = results;
 	return npu_place(p->b, requests, 4);
 }
 
@@ -70,7 +70,7 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 {
 	const struct attn *a = p->a;
 	for (uint64_t j = 0; j < a->seq; j += a->tile_kv, ++*tile) {
-		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j), v_at = p->v_at[*tile % a->buffers];
+		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j), v_at = p->v_at[*tile % p->pv.n];
 		struct slot pv = ring_at(&p->pv, *tile);
 		struct npu_dma load_p = attn_block(a, t->P, a->type, pv.at, h, i, rows, j, keys);
 		struct npu_dma load_v = attn_kv_rows(a, t->V, v_at, h, j, keys);
@@ -107,9 +107,9 @@ bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 
 	if (!place(&p))
 		return false;
-	ring_init(b, &p.pv, "pv", p.pv.n);
-	ring_init(b, &p.acc, "acc", p.acc.n);
-	ring_init(b, &p.o, "o", p.o.n);
+	ring_init(b, &p.pv, "pv");
+	ring_init(b, &p.acc, "acc");
+	ring_init(b, &p.o, "o");
 	if (phase.after.count)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
 			 &(struct npu_order){ .wait = { phase.after } });
@@ -153,6 +153,22 @@ struct npu_expect pv_expect(const struct attn *a)
 	};
 }
 
+struct tile_cost pv_cost(const struct npu_capacity *c, const struct attn *a)
+{
+	uint64_t down = tiles_of(a->seq_q, a->tile_q);
+	return (struct tile_cost){
+		.dram = a->heads * (tile_traffic(a->seq_q, a->seq * a->bytes, a->tile_kv * a->bytes, c->dram_granule) +
+				    (down * a->seq + a->seq_q) * a->dim * a->bytes),
+		.array = a->heads * tile_steps(c, a->seq_q, a->tile_q, a->dim, a->dim, a->seq, a->tile_kv),
+	};
+}
+
+static struct tile_cost cost(const struct npu_capacity *capacity, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_pv_tiled, args);
+	return pv_cost(capacity, &a);
+}
+
 static bool try_place(struct npu_builder *b, const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_pv_tiled, args);
@@ -161,7 +177,7 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_pv_tiled, capacity, args, try_place, err);
+	return attn_resolve(&npu_pv_tiled, capacity, args, try_place, cost, err);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)

@@ -24,31 +24,29 @@ static const struct npu_param params[] = {
 struct qk {
 	struct npu_builder *b;
 	const struct attn *a;
-	uint32_t q[RING_SLOTS];
-	struct ring k, s;
+	struct qk_operands in;
+	struct ring s;
 };
 
 static bool place(struct qk *p)
 {
 	const struct attn *a = p->a;
-	unsigned n = a->buffers, results = result_slots(n);
+	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q), tiles = rows * tiles_of(a->seq, a->tile_kv);
 	uint64_t q = a->tile_q * a->dim * a->bytes, k = a->tile_kv * a->dim * a->bytes, s = a->tile_q * a->tile_kv * 4;
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
-		{ .name = "q", .bytes = q, .count = n, .group = 2, .local = p->q },
-		{ .name = "k", .bytes = k, .count = n, .group = 0, .local = p->k.at },
-		{ .name = "s", .accum = true, .bytes = s, .count = results, .group = -1, .local = p->s.at },
+		{ "k", false, k, load_slots(a->buffers, tiles), 0, p->in.k.at, .least = 1, .got = &p->in.k.n },
+		{ "q", false, q, load_slots(a->buffers, rows), 2, p->in.q, .least = 1, .got = &p->in.nq },
+		{ "s", true, s, result_slots(a->buffers, tiles), -1, p->s.at, .least = 1, .got = &p->s.n },
 	};
-	p->k.n = n;
-	p->s.n = results;
 	return npu_place(p->b, requests, 3);
 }
 
 static void release(const struct qk *p)
 {
-	for (unsigned i = 0; i < p->k.n; i++)
-		npu_release(p->b, p->q[i]);
-	ring_release(p->b, &p->k);
+	for (unsigned i = 0; i < p->in.nq; i++)
+		npu_release(p->b, p->in.q[i]);
+	ring_release(p->b, &p->in.k);
 	ring_release(p->b, &p->s);
 }
 
@@ -66,17 +64,6 @@ static enum npu_dtype score_type(const struct attn *a)
 	return a->type == NPU_INT8 ? NPU_INT32 : NPU_FP32;
 }
 
-/* q comes with the first k of its row. When that slot of k is free, so is this one of q, for the product that freed it
- * comes after the row that used q; and loads end in queue order: when k is there, so is q. */
-static void load(const struct qk *p, struct npu_dma q, struct npu_dma k, bool first, struct slot slot)
-{
-	if (first)
-		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
-			 &(struct npu_order){ .wait = { slot.free } });
-	npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
-		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : slot.free }, .post = { slot.full } });
-}
-
 bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct qk p = { .b = b, .a = a };
@@ -84,19 +71,19 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 
 	if (!place(&p))
 		return false;
-	ring_init(b, &p.k, "k", p.k.n);
-	ring_init(b, &p.s, "s", p.s.n);
+	ring_init(b, &p.in.k, "k");
+	ring_init(b, &p.s, "s");
 	if (phase.after.count)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
 			 &(struct npu_order){ .wait = { phase.after } });
 
 	for (uint64_t h = 0; h < a->heads; h++)
 		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
-			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i), q_at = p.q[row % a->buffers];
+			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i), q_at = p.in.q[row % p.in.nq];
 			npu_region(b, "head %u, q tile %u", (unsigned)h, (unsigned)(i / a->tile_q));
 			for (uint64_t j = 0; j < a->seq; j += a->tile_kv, tile++) {
 				uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j);
-				struct slot k = ring_at(&p.k, tile), s = ring_at(&p.s, tile);
+				struct slot k = ring_at(&p.in.k, tile), s = ring_at(&p.s, tile);
 				struct npu_matmul product = {
 					.dst = s.at,
 					.a = q_at,
@@ -112,8 +99,8 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 				struct npu_dma scores = attn_block(a, t->S, score_type(a), s.at, h, i, rows, j, keys);
 				struct npu_semaphore done = tile + 1 == tiles ? phase.done : NPU_NO_SEMAPHORE;
 
-				load(&p, attn_q_rows(a, t->Q, q_at, h, i, rows),
-				     attn_kv_rows(a, t->K, k.at, h, j, keys), j == 0, k);
+				load_qk(b, &p.in, attn_q_rows(a, t->Q, q_at, h, i, rows),
+					attn_kv_rows(a, t->K, k.at, h, j, keys), j == 0, row, tile);
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
 					 &(struct npu_order){ .wait = { k.full, s.free }, .post = { k.free, s.full } });
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = scores },
@@ -136,6 +123,22 @@ struct npu_expect qk_expect(const struct attn *a)
 	};
 }
 
+struct tile_cost qk_cost(const struct npu_capacity *c, const struct attn *a)
+{
+	uint64_t down = tiles_of(a->seq_q, a->tile_q);
+	return (struct tile_cost){
+		.dram = a->heads * (tile_traffic(a->seq_q, a->seq * 4, a->tile_kv * 4, c->dram_granule) +
+				    (down * a->seq + a->seq_q) * a->dim * a->bytes),
+		.array = a->heads * tile_steps(c, a->seq_q, a->tile_q, a->seq, a->tile_kv, a->dim, a->dim),
+	};
+}
+
+static struct tile_cost cost(const struct npu_capacity *capacity, const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_qk_tiled, args);
+	return qk_cost(capacity, &a);
+}
+
 static bool try_place(struct npu_builder *b, const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_qk_tiled, args);
@@ -144,7 +147,7 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_qk_tiled, capacity, args, try_place, err);
+	return attn_resolve(&npu_qk_tiled, capacity, args, try_place, cost, err);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)

@@ -2,9 +2,14 @@
 /* Searches tile sizes by placing buffers on trial: what is chosen fits by construction. */
 #include "kernels/tiles.h"
 
+#include "kernels/pingpong.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A 16th more is still about the same cost. */
+enum { TOLERANCE = 16, TILES_BYTES = 128 };
 
 struct search {
 	const struct npu_kernel *kernel;
@@ -12,14 +17,46 @@ struct search {
 	const struct tile_dim *dims;
 	unsigned ndims;
 	tile_trial *trial;
-	int index[TILE_DIMS]; /* parameter of each dimension */
-	bool open[TILE_DIMS]; /* to be chosen */
-	struct npu_args *args;
+	tile_costing *cost;
+	int index[TILE_DIMS];         /* parameter of each dimension */
+	bool open[TILE_DIMS];         /* to be chosen */
+	struct npu_args *args;        /* tried */
+	const struct npu_args *named; /* as they were given */
 	struct npu_args best;
 	uint64_t best_product; /* 0: none yet */
+	unsigned best_unpaired;
+	struct tile_cost limit; /* for smaller tiles with more second buffers */
 };
 
-static bool fits(const struct search *s, const struct npu_args *args, struct npu_error *err)
+uint64_t tile_traffic(uint64_t rows, uint64_t row_bytes, uint64_t tile_bytes, uint64_t granule)
+{
+	uint64_t tiles = tiles_of(row_bytes, tile_bytes), rest = row_bytes - (tiles - 1) * tile_bytes;
+	if (tiles == 1 || granule <= 1)
+		return rows * row_bytes;
+	/* Off the granule: a run of bytes begins anywhere in one. */
+	if (row_bytes % granule)
+		return rows * (row_bytes + tiles * (granule - 1));
+	return rows * granule * ((tiles - 1) * tiles_of(tile_bytes, granule) + tiles_of(rest, granule));
+}
+
+/* The sum over all tiles of `length` of their size in units, at least `least` each. */
+static uint64_t units_of(uint64_t length, uint64_t tile, uint64_t unit, uint64_t least_each)
+{
+	uint64_t full = length / tile, rest = length % tile, whole = tiles_of(tile, unit), part = tiles_of(rest, unit);
+	whole = whole > least_each ? whole : least_each;
+	part = !rest || part > least_each ? part : least_each;
+	return full * whole + part;
+}
+
+uint64_t tile_steps(const struct npu_capacity *c, uint64_t m, uint64_t tile_m, uint64_t n, uint64_t tile_n, uint64_t k,
+		    uint64_t tile_k)
+{
+	uint64_t rows = c->array_rows ? c->array_rows : 1, cols = c->array_cols ? c->array_cols : 1;
+	/* While fewer rows stream than the array has, the next weights are not there yet. */
+	return units_of(m, tile_m, 1, rows) * units_of(n, tile_n, cols, 1) * units_of(k, tile_k, rows, 1);
+}
+
+static bool fits(const struct search *s, const struct npu_args *args, unsigned *unpaired, struct npu_error *err)
 {
 	struct npu_builder *b = npu_builder_new(s->kernel->name, s->capacity);
 	if (!b)
@@ -27,6 +64,8 @@ static bool fits(const struct search *s, const struct npu_args *args, struct npu
 	bool ok = s->trial(b, args) && !npu_builder_failed(b);
 	if (!ok && err && npu_builder_error(b))
 		*err = *npu_builder_error(b);
+	if (unpaired)
+		*unpaired = npu_builder_unpaired(b);
 	npu_builder_discard(b);
 	return ok;
 }
@@ -39,14 +78,33 @@ static int64_t largest_tile(uint64_t length)
 	return tile;
 }
 
+/* Takes the tiles in `args` if they are better: of the largest product that fits; or, once there is a limit of what
+ * they may cost, with the fewest second buffers missing. */
+static void consider(struct search *s, uint64_t product)
+{
+	unsigned unpaired;
+	bool larger = product > s->best_product;
+	if (!larger && !(s->limit.dram && s->best_unpaired))
+		return;
+	if (s->limit.dram) {
+		struct tile_cost cost = s->cost(s->capacity, s->args);
+		if (cost.dram > s->limit.dram || cost.array > s->limit.array)
+			return;
+	}
+	if (!fits(s, s->args, &unpaired, NULL))
+		return;
+	if (s->limit.dram && !(unpaired < s->best_unpaired || (unpaired == s->best_unpaired && larger)))
+		return;
+	s->best = *s->args;
+	s->best_product = product;
+	s->best_unpaired = unpaired;
+}
+
 /* Tries all sizes of dimension `dim` and those after it, large ones first. */
 static void search_from(struct search *s, unsigned dim, uint64_t product)
 {
 	if (dim == s->ndims) {
-		if (product > s->best_product && fits(s, s->args, NULL)) {
-			s->best = *s->args;
-			s->best_product = product;
-		}
+		consider(s, product);
 		return;
 	}
 	int64_t *tile = &s->args->value[s->index[dim]];
@@ -61,83 +119,116 @@ static void search_from(struct search *s, unsigned dim, uint64_t product)
 static bool any_fits(struct search *s)
 {
 	s->best_product = 0;
+	s->limit = (struct tile_cost){ 0 };
 	search_from(s, 0, 1);
 	return s->best_product > 0;
 }
 
-/* "tile_q=64 tile_kv=128" of the tiles in `args`: all of them, or those that were named. */
-static const char *print_tiles(const struct search *s, const struct npu_args *args, bool all, char out[128])
+/* Of the tiles that cost about what the best ones do, those that leave room for the most second buffers. */
+static void find_pairs(struct search *s)
+{
+	if (!s->best_unpaired || !s->cost)
+		return;
+	struct tile_cost cost = s->cost(s->capacity, &s->best);
+	s->limit.dram = cost.dram + cost.dram / TOLERANCE;
+	s->limit.array = cost.array + cost.array / TOLERANCE;
+	search_from(s, 0, 1);
+}
+
+/* The tiles that nobody named, by the rule; false when none fit. */
+static bool choose(struct search *s)
+{
+	if (!any_fits(s))
+		return false;
+	find_pairs(s);
+	return true;
+}
+
+/* "tile_q=64 tile_kv=128" of the tiles in `args`: all of them, or those that are open, or those that were named. */
+enum which_tiles { ALL_TILES, OPEN_TILES, NAMED_TILES };
+static const char *print_tiles(const struct search *s, const struct npu_args *args, enum which_tiles which,
+			       char out[TILES_BYTES])
 {
 	size_t length = 0;
 	out[0] = '\0';
-	for (unsigned d = 0; d < s->ndims && length < 128; d++)
-		if (all || !s->open[d])
-			length += (size_t)snprintf(out + length, 128 - length, "%s%s=%" PRId64, length ? " " : "",
-						   s->dims[d].param, args->value[s->index[d]]);
+	for (unsigned d = 0; d < s->ndims && length < TILES_BYTES; d++)
+		if (which == ALL_TILES || s->open[d] == (which == OPEN_TILES))
+			length += (size_t)snprintf(out + length, TILES_BYTES - length, "%s%s=%" PRId64,
+						   length ? " " : "", s->dims[d].param, args->value[s->index[d]]);
 	return out;
 }
 
-/* Below an error of buffers: how large each named tile could be, the others as they are or chosen. */
-static void note_named(struct search *s, struct npu_error *err)
+/* What the rule chooses when one of the named tiles is left open, then when all of them are. */
+static void note_choices(struct search *s, struct npu_error *err)
 {
-	char text[128];
+	bool named[TILE_DIMS];
+	char all[TILES_BYTES], one[TILES_BYTES];
+	unsigned nnamed = 0;
 	for (unsigned d = 0; d < s->ndims; d++) {
-		int64_t *tile = &s->args->value[s->index[d]];
-		int64_t named = *tile, low = 1, high = named;
-		struct npu_args fitting;
-		bool found = false;
-		if (s->open[d])
-			continue;
-		while (low <= high) {
-			*tile = low + (high - low) / 2;
-			if (any_fits(s)) {
-				fitting = s->best;
-				found = true;
-				low = *tile + 1;
-			} else {
-				high = *tile - 1;
-			}
-		}
-		*tile = named;
-		if (found)
-			npu_error_note(err, "would fit: %s", print_tiles(s, &fitting, true, text));
+		named[d] = !s->open[d];
+		nnamed += named[d];
+		s->open[d] = true;
 	}
+	if (!nnamed || !choose(s))
+		return;
+	print_tiles(s, &s->best, ALL_TILES, all);
+	for (unsigned left = 0; left < s->ndims && nnamed > 1; left++) {
+		for (unsigned d = 0; d < s->ndims; d++) {
+			s->open[d] = !named[d] || d == left;
+			s->args->value[s->index[d]] = s->named->value[s->index[d]];
+		}
+		if (named[left] && choose(s) && strcmp(print_tiles(s, &s->best, ALL_TILES, one), all) != 0)
+			npu_error_note(err, "would fit: %s", one);
+	}
+	npu_error_note(err, "would fit: %s, chosen when none is named", all);
+}
+
+/* The error of the smallest tiles that were possible. */
+static bool fail_fit(struct search *s, struct npu_error *err)
+{
+	struct npu_error buffers = { 0 };
+	char named[TILES_BYTES], open[TILES_BYTES];
+	for (unsigned d = 0; d < s->ndims; d++)
+		if (s->open[d])
+			s->args->value[s->index[d]] = 1;
+	fits(s, s->args, NULL, &buffers);
+	print_tiles(s, s->args, NAMED_TILES, named);
+	print_tiles(s, s->args, OPEN_TILES, open);
+	const char *map = strchr(buffers.text, '\n');
+	int first_line = map ? (int)(map - buffers.text) : (int)strlen(buffers.text);
+	if (!named[0])
+		npu_fail(err, buffers.code, "even with the smallest tiles: %.*s", first_line, buffers.text);
+	else
+		npu_fail(err, buffers.code, "%s%s%s: %.*s", named, open[0] ? ", even with " : "", open, first_line,
+			 buffers.text);
+	note_choices(s, err);
+	if (map)
+		npu_error_notes(err, map + 1);
+	return false;
 }
 
 bool tiles_resolve(const struct npu_kernel *kernel, const struct npu_capacity *capacity, struct npu_args *args,
-		   const struct tile_dim *dims, unsigned ndims, tile_trial *trial, struct npu_error *err)
+		   const struct tile_dim *dims, unsigned ndims, tile_trial *trial, tile_costing *cost,
+		   struct npu_error *err)
 {
 	struct npu_args scratch = *args;
 	struct search s = {
-		.kernel = kernel, .capacity = capacity, .dims = dims, .ndims = ndims, .trial = trial, .args = &scratch
+		.kernel = kernel,
+		.capacity = capacity,
+		.dims = dims,
+		.ndims = ndims,
+		.trial = trial,
+		.cost = cost,
+		.args = &scratch,
+		.named = args,
 	};
-	char named[128];
 	for (unsigned d = 0; d < ndims; d++) {
 		s.index[d] = npu_param_index(kernel, dims[d].param);
 		s.open[d] = !args->named[s.index[d]];
 	}
-	if (any_fits(&s)) {
-		for (unsigned d = 0; d < ndims; d++)
-			args->value[s.index[d]] = s.best.value[s.index[d]];
-		return true;
-	}
-
-	/* The error of the smallest tiles that were possible. */
+	if (!choose(&s))
+		return fail_fit(&s, err);
 	for (unsigned d = 0; d < ndims; d++)
-		if (s.open[d])
-			scratch.value[s.index[d]] = 1;
-	struct npu_error buffers = { 0 };
-	fits(&s, &scratch, &buffers);
-	const char *map = strchr(buffers.text, '\n');
-	int first_line = map ? (int)(map - buffers.text) : (int)strlen(buffers.text);
-	print_tiles(&s, args, false, named);
-	npu_fail(err, buffers.code, "%s: %.*s", named[0] ? named : "even with the smallest tiles", first_line,
-		 buffers.text);
-	note_named(&s, err);
-	memset(s.open, true, sizeof s.open);
-	if (named[0] && any_fits(&s))
-		npu_error_note(err, "would fit: %s, chosen when none is named", print_tiles(&s, &s.best, true, named));
-	if (map)
-		npu_error_notes(err, map + 1);
-	return false;
+		args->value[s.index[d]] = s.best.value[s.index[d]];
+	return true;
 }

@@ -16,10 +16,25 @@ struct tile_dim {
 /* Places the buffers of the kernel for the tile sizes in the arguments: a trial. */
 typedef bool tile_trial(struct npu_builder *, const struct npu_args *);
 
-/* Fills in the tiles that nobody named: powers of two up to TILE_LARGEST and up to the length rounded up to one, those
- * with the largest product that fits, of equal ones the first dimension largest. An error gives the buffers that do not
- * fit, and for each named tile the largest that would. */
+/* What tile sizes cost, to compare them with others of the same kernel and lengths. */
+struct tile_cost {
+	uint64_t dram;  /* bytes of whole granules that all loads and stores move, about */
+	uint64_t array; /* steps of the array: rows that stream, for each tile of weights that it holds at once */
+};
+typedef struct tile_cost tile_costing(const struct npu_capacity *, const struct npu_args *);
+
+/* Bytes that a dense matrix of `rows` rows moves when it is cut into tiles of `tile_bytes` of a row: a row of a tile
+ * touches whole granules, rows that are not cut follow one another. */
+uint64_t tile_traffic(uint64_t rows, uint64_t row_bytes, uint64_t tile_bytes, uint64_t granule);
+/* Steps of the array for a product m x k by k x n in tiles. */
+uint64_t tile_steps(const struct npu_capacity *, uint64_t m, uint64_t tile_m, uint64_t n, uint64_t tile_n, uint64_t k,
+		    uint64_t tile_k);
+
+/* Fills in the tiles that nobody named: powers of two up to TILE_LARGEST and up to the length rounded up to one. The
+ * largest product that fits with one buffer of each, of equal ones the first dimension largest; or smaller tiles that
+ * leave room for more second buffers, if they cost about the same. An error gives the buffers that do not fit with the
+ * smallest tiles that were possible, and what this rule chooses with one named tile fewer. */
 bool tiles_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, const struct tile_dim *,
-		   unsigned ndims, tile_trial *, struct npu_error *);
+		   unsigned ndims, tile_trial *, tile_costing *, struct npu_error *);
 
 #endif

@@ -98,6 +98,48 @@ START_TEST(what_fits_by_its_sum_is_packed)
 }
 END_TEST
 
+/* 256 KiB for 60 + 40 + 30 KiB once: a second of the first and of its pair, together 100, then no second of 30. */
+START_TEST(second_buffers_come_as_far_as_there_is_room)
+{
+	struct npu_builder *b = npu_builder_new("test", preset_capacity("tiny-256k"));
+	uint32_t k[3], v[3], o[2];
+	unsigned nk = 0, no = 0;
+	const struct npu_request requests[] = {
+		{ "k", false, 60 * KIB, 3, 0, k, .least = 1, .got = &nk },
+		{ "v", false, 40 * KIB, 3, 1, v, .least = 1, .pair = true },
+		{ "o", false, 30 * KIB, 2, 1, o, .least = 1, .got = &no },
+	};
+	ck_assert(npu_place(b, requests, 3));
+	ck_assert_uint_eq(nk, 2);
+	ck_assert_uint_eq(no, 1);
+	ck_assert_uint_eq(npu_builder_unpaired(b), 1);
+	emit_sync(b);
+	struct npu_program *p = finish(b);
+	ck_assert_uint_eq(p->nbuffers, 5);
+	ck_assert_str_eq(p->buffers[0].name, "k[0]");
+	ck_assert_str_eq(p->buffers[4].name, "o");
+	npu_program_free(p);
+}
+END_TEST
+
+/* k three times and o once, 968 KiB, would fit too. */
+START_TEST(a_second_buffer_goes_before_a_third)
+{
+	struct npu_builder *b = npu_builder_new("test", preset_capacity("edge-1mb"));
+	uint32_t k[3], o[2];
+	unsigned nk = 0, no = 0;
+	const struct npu_request requests[] = {
+		{ "k", false, 256 * KIB, 3, 0, k, .least = 1, .got = &nk },
+		{ "o", false, 200 * KIB, 2, 2, o, .least = 1, .got = &no },
+	};
+	ck_assert(npu_place(b, requests, 2));
+	ck_assert_uint_eq(nk, 2);
+	ck_assert_uint_eq(no, 2);
+	ck_assert_uint_eq(npu_builder_unpaired(b), 0);
+	npu_builder_discard(b);
+}
+END_TEST
+
 START_TEST(released_bytes_are_used_again)
 {
 	struct npu_builder *b = edge();
@@ -255,6 +297,8 @@ int main(void)
 	tcase_add_test(t, a_group_that_is_full_sends_a_buffer_to_another);
 	tcase_add_test(t, a_ping_pong_lies_in_two_groups);
 	tcase_add_test(t, what_fits_by_its_sum_is_packed);
+	tcase_add_test(t, second_buffers_come_as_far_as_there_is_room);
+	tcase_add_test(t, a_second_buffer_goes_before_a_third);
 	tcase_add_test(t, released_bytes_are_used_again);
 	tcase_add_test(t, what_does_not_fit_is_named_with_a_map);
 	tcase_add_test(t, the_first_error_sticks);

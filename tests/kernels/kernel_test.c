@@ -135,6 +135,16 @@ static const struct {
 	{ "edge-1mb", "mask_softmax", "", "tile_rows", 64 },
 	{ "edge-1mb", "mask_softmax", "buffering=single", "tile_rows", 128 },
 	{ "edge-1mb", "mask_softmax", "seq=20000", "tile_rows", 4 },
+	/* 64 KiB of accumulators hold s of 128 x 128 once, or of 128 x 64 twice with no more to load and store. */
+	{ "tiny-256k", "qk_tiled", "seq=512 head_dim=64", "tile_q", 128 },
+	{ "tiny-256k", "qk_tiled", "seq=512 head_dim=64", "tile_kv", 64 },
+	{ "tiny-256k", "qk_tiled", "seq=512 head_dim=64 buffering=single", "tile_kv", 128 },
+	/* Rows of 508 bytes, cut in two, would store 62 bytes of granules more. */
+	{ "tiny-256k", "qk_tiled", "seq=127 heads=4 head_dim=17", "tile_kv", 128 },
+	/* acc of 128 x 512 x 4 once; with 64 rows twice, V would be loaded twice as often. */
+	{ "edge-1mb", "pv_tiled", "seq=512 head_dim=512", "tile_q", 128 },
+	/* Of softmax any number of rows loads the same: 32 x 512 x (4 + 2) bytes twice are 192 KiB. */
+	{ "tiny-256k", "mask_softmax", "seq=512", "tile_rows", 32 },
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_m", 128 },
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_n", 32 },
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_k", 1 },
@@ -154,28 +164,45 @@ END_TEST
 START_TEST(a_named_tile_that_does_not_fit_is_refused_with_what_would)
 {
 	struct npu_args args;
-	/* In 262,144 bytes: a row of q takes 2 x 128 x 4 of s and 128 x 4 of acc, so 170 rows; 256 rows leave
-	 * (262,144 - 131,072) / 2,048 = 64 columns of s. */
+	/* In 262,144 bytes: 256 rows of q take 131,072 of acc and leave 131,072 / 2,048 = 64 columns of s twice. */
 	const char *text = resolve("edge-1mb", "flash_attention", "tile_q=256 tile_kv=128", &args);
 	ck_assert_ptr_nonnull(strstr(text,
 				     "tile_q=256 tile_kv=128: buffers do not fit: 393,216 needed of 262,144 bytes of "
 				     "accumulators, 131,072 too many\n"));
-	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=170 tile_kv=128\n"));
 	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=256 tile_kv=64\n"));
 	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_q=128 tile_kv=128, chosen when none is named\n"));
-	ck_assert_str_eq(resolve("edge-1mb", "flash_attention", "tile_q=170 tile_kv=128", &args), "");
+	ck_assert_ptr_null(strstr(strstr(text, "when none is named"), "would fit"));
 	ck_assert_str_eq(resolve("edge-1mb", "flash_attention", "tile_q=256 tile_kv=64", &args), "");
+}
+END_TEST
+
+/* What would fit is what a person would use, not the one element of tile_kv that lets a larger tile_q in. */
+START_TEST(what_would_fit_is_what_the_rule_chooses)
+{
+	struct npu_args args;
+	const char *text = resolve("edge-1mb", "flash_attention", "tile_q=600", &args);
+	/* s twice 600 x 4, aligned to 128, and acc 600 x 128 x 4 */
+	ck_assert_ptr_eq(text, strstr(text, "tile_q=600, even with tile_kv=1: buffers do not fit: 312,064 needed of "
+					    "262,144 bytes of accumulators, 49,920 too many\n"
+					    "would fit: tile_q=128 tile_kv=128, chosen when none is named\n"));
+	ck_assert_ptr_nonnull(strstr(text, "acc                            307,200 bytes  not placed"));
+	/* c takes 2,000,000 bytes; 64 rows of it 128,000, and those of a and b twice 16,384 and 256,000. */
+	text = resolve("edge-1mb", "gemm", "m=2k n=2k tile_m=1000 tile_n=1000", &args);
+	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_m=64 tile_n=1000 tile_k=128\n"));
+	ck_assert_ptr_nonnull(strstr(text, "would fit: tile_m=1000 tile_n=64 tile_k=128\n"));
+	ck_assert_str_eq(resolve("edge-1mb", "gemm", "m=2k n=2k tile_m=64 tile_n=1000 tile_k=128", &args), "");
 }
 END_TEST
 
 START_TEST(a_row_of_scores_that_does_not_fit_is_refused)
 {
 	struct npu_args args;
-	const char *text = resolve("tiny-256k", "mask_softmax", "seq=30000", &args);
-	/* 30,000 x (4 + 2) bytes twice, of 262,144 */
+	const char *text = resolve("tiny-256k", "mask_softmax", "seq=50000", &args);
+	/* 50,000 x (4 + 2) bytes of 262,144: once, a second row may have no room. */
 	ck_assert_ptr_eq(
-	    text, strstr(text, "even with the smallest tiles: buffers do not fit: 360,000 needed of 262,144 bytes of "
-			       "SRAM, 97,856 too many"));
+	    text, strstr(text, "even with the smallest tiles: buffers do not fit: 300,000 needed of 262,144 bytes of "
+			       "SRAM, 37,856 too many"));
+	ck_assert_str_eq(resolve("tiny-256k", "mask_softmax", "seq=30000", &args), "");
 }
 END_TEST
 
@@ -202,6 +229,7 @@ int main(void)
 	tcase_add_loop_test(t, parameters_that_do_not_belong_together_are_refused, 0, ROWS(refusals));
 	tcase_add_loop_test(t, a_tile_that_nobody_named_is_the_largest_that_fits, 0, ROWS(defaults));
 	tcase_add_test(t, a_named_tile_that_does_not_fit_is_refused_with_what_would);
+	tcase_add_test(t, what_would_fit_is_what_the_rule_chooses);
 	tcase_add_test(t, a_row_of_scores_that_does_not_fit_is_refused);
 	tcase_add_test(t, arguments_print_as_they_are_written);
 	suite_add_tcase(s, t);
