@@ -45,6 +45,17 @@ static void derive(const struct npu_kernel *k, struct npu_args *args, const char
 		args->value[i] = value;
 }
 
+/* Refuses a parameter that was named and has no effect, unless it says what holds without it. */
+static bool check_unused(const struct npu_kernel *k, const struct npu_args *args, const char *name, int64_t initial,
+			 struct npu_error *err)
+{
+	int i = npu_param_index(k, name);
+	if (i < 0 || !args->named[i] || npu_param_matters(k, args, (unsigned)i) || args->value[i] == initial)
+		return true;
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRId64 ": has no effect with mask=%s, only with %s", name,
+			args->value[i], param_masks[npu_arg(k, args, "mask", 0)], k->params[i].with);
+}
+
 bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
 		  tile_trial *trial, tile_costing *cost, struct npu_error *err)
 {
@@ -53,6 +64,8 @@ bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacit
 	int64_t seq = npu_arg(k, args, "seq", 1);
 	derive(k, args, "seq_q", seq);
 	derive(k, args, "kv_heads", npu_arg(k, args, "heads", 1));
+	if (!check_unused(k, args, "window", DEFAULT_WINDOW, err) || !check_unused(k, args, "valid", seq, err))
+		return false;
 	derive(k, args, "window", DEFAULT_WINDOW);
 	derive(k, args, "valid", seq);
 

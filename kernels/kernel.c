@@ -62,9 +62,9 @@ static bool in_range(const struct npu_param *p, int64_t value, const char *text,
 	if (value >= p->min && value <= p->max)
 		return true;
 	snprintf(number, sizeof number, "%" PRId64, value);
-	return npu_fail(err, NPU_ERR_VALUE, "%s=%.40s: too %s; %s must be %" PRId64 " to %" PRId64 "%s%s", p->name,
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%.40s: too %s; %s must be %" PRId64 " to %" PRId64 "%s%s%s", p->name,
 			text ? text : number, value < p->min ? "small" : "large", p->name, p->min, p->max,
-			p->unit[0] ? " " : "", p->unit);
+			p->unit[0] ? " " : "", p->unit, p->unit[0] ? "s" : "");
 }
 
 bool npu_args_check(const struct npu_kernel *k, const struct npu_args *args, struct npu_error *err)
@@ -122,6 +122,8 @@ bool npu_args_set(const struct npu_kernel *k, struct npu_args *args, const char 
 	int length = equals ? (int)(equals - assignment) : (int)strlen(assignment);
 	char name[64];
 	snprintf(name, sizeof name, "%.*s", length, assignment);
+	if (length == 0)
+		return npu_fail(err, NPU_ERR_VALUE, "%s: a parameter is written NAME=VALUE", assignment);
 	if (!equals)
 		return npu_fail(err, NPU_ERR_VALUE, "%s: a parameter is written %s=VALUE", name, name);
 

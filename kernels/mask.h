@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which keys a query sees. Query rows are the last seq_q of seq positions; row r stands at position seq - seq_q + r. */
+/* Which keys a query sees. With causal and window, query rows are the last seq_q of seq positions: row r stands at
+ * position seq - seq_q + r. */
 #ifndef NPU_KERNELS_MASK_H
 #define NPU_KERNELS_MASK_H
 

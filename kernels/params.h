@@ -44,8 +44,10 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 #define PARAM_OPERANDS PARAM_CHOICE("dtype", 0, param_operands, "element type of the operands")
 #define PARAM_FLOATS   PARAM_CHOICE("dtype", 0, param_floats, "element type of the operands")
 
-#define PARAM_SEQ   PARAM_INT("seq", 1024, 1, MAX_LENGTH, "token", "key and value positions")
-#define PARAM_SEQ_Q PARAM_DERIVED("seq_q", 1, MAX_LENGTH, "token", "query positions, the last ones of seq; default seq")
+#define PARAM_SEQ PARAM_INT("seq", 1024, 1, MAX_LENGTH, "token", "key and value positions")
+#define PARAM_SEQ_Q                                                                                                    \
+	PARAM_DERIVED("seq_q", 1, MAX_LENGTH, "token",                                                                 \
+		      "query positions, with mask=causal and window the last ones of seq; default seq")
 #define PARAM_HEADS PARAM_INT("heads", 8, 1, MAX_HEADS, "head", "query heads")
 #define PARAM_KV_HEADS                                                                                                 \
 	PARAM_DERIVED("kv_heads", 1, MAX_HEADS, "head", "key and value heads, a divisor of heads; default heads")

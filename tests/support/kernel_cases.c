@@ -82,6 +82,14 @@ static void set(const struct npu_kernel *k, struct npu_args *args, const char *n
 	args->named[i] = true;
 }
 
+/* Where it has no effect it would be refused. */
+static void set_used(const struct npu_kernel *k, struct npu_args *args, const char *name, uint64_t value)
+{
+	int i = npu_param_index(k, name);
+	if (i >= 0 && npu_param_matters(k, args, (unsigned)i))
+		set(k, args, name, value);
+}
+
 static uint64_t choices(const struct npu_kernel *k, const char *name)
 {
 	int i = npu_param_index(k, name);
@@ -127,8 +135,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	set(k, args, "heads", kv_heads * (1 + case_below(r, 2)));
 	uint64_t dim = dims[case_below(r, sizeof dims / sizeof dims[0])];
 	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
-	set(k, args, "window", random_length(r, longest));
-	set(k, args, "valid", 1 + case_below(r, seq));
+	set_used(k, args, "window", random_length(r, longest));
+	set_used(k, args, "valid", 1 + case_below(r, seq));
 	set(k, args, "seed", case_below(r, 1000));
 }
 
