@@ -66,6 +66,8 @@ static struct npu_expect expect(const struct npu_args *args)
 		.useful_macs = qk.useful_macs + pv.useful_macs,
 		.dram_read_bytes = qk.dram_read_bytes + softmax.dram_read_bytes + pv.dram_read_bytes,
 		.dram_write_bytes = qk.dram_write_bytes + softmax.dram_write_bytes + pv.dram_write_bytes,
+		/* Two phases begin with a wait. */
+		.instructions = qk.instructions + softmax.instructions + pv.instructions + 2,
 	};
 }
 

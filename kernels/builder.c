@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More instructions than that (1 GiB of them) are a mistake in a length or a tile. */
-enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535, MAX_INSNS = 1 << 24 };
+enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535 };
 static const uint64_t NOWHERE = UINT64_MAX;
 
 /* A buffer, alive or not any more. */
@@ -516,10 +515,10 @@ void npu_emit_at(struct npu_builder *b, const char *file, unsigned line, const s
 {
 	if (npu_builder_failed(b))
 		return;
-	if (b->ninsns == MAX_INSNS) {
+	if (b->ninsns == NPU_MAX_INSNS) {
 		npu_fail(&b->error, NPU_ERR_FIT,
 			 "more than %s instructions: larger tiles or shorter lengths need fewer",
-			 npu_count_text(MAX_INSNS).text);
+			 npu_count_text(NPU_MAX_INSNS).text);
 		return;
 	}
 	struct npu_insn copy = *insn;

@@ -85,9 +85,12 @@ void npu_region(struct npu_builder *, const char *format, ...) __attribute__((fo
 void npu_region_end(struct npu_builder *);
 /* -- private -- */
 
-/* Adds an instruction (16 Mi at most: then it fails, so long loops should look at npu_builder_failed); op and operands
- * from the union, order from `order` (NULL: none). Fields that are not set are 0, which is FP32 for a type: set types
- * and scales. The macro records the line; arguments may be compound literals:
+/* More instructions than that (1 GiB of them) are a mistake in a length or a tile. */
+enum { NPU_MAX_INSNS = 1 << 24 };
+
+/* Adds an instruction (NPU_MAX_INSNS at most: then it fails, so long loops should look at npu_builder_failed); op and
+ * operands from the union, order from `order` (NULL: none). Fields that are not set are 0, which is FP32 for a type:
+ * set types and scales. The macro records the line; arguments may be compound literals:
  *
  *   npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = { .local = k, .dram = K.addr, .rows = 128, .cols = 64,
  *            .dtype = NPU_FP16 } }, &(struct npu_order){ .wait = { k_free }, .post = { k_full } });

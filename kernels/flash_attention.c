@@ -293,21 +293,24 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	return !npu_builder_failed(b);
 }
 
-/* Q once; of K and V what each row of tiles sees, in whole tiles. */
+/* Q once; of K and V what each row of tiles sees, in whole tiles. A tile is five instructions and a rescale, but for
+ * the first of a row; a row is a load, a division and a store. */
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_flash_attention, args);
-	uint64_t positions = 0, keys = 0;
+	uint64_t positions = 0, keys = 0, instructions = 0;
 	for (uint64_t i = 0; i < a.seq_q; i += a.tile_q) {
 		uint64_t seen = end_key(&a, i) - first_key(&a, i);
 		positions += least(a.tile_q, a.seq_q - i) * seen;
 		keys += seen;
+		instructions += 6 * tiles_of(seen, a.tile_kv) + 2;
 	}
 	return (struct npu_expect){
 		.macs = 2 * a.heads * positions * a.dim,
 		.useful_macs = 2 * a.heads * npu_mask_seen(&a.mask) * a.dim,
 		.dram_read_bytes = a.heads * (a.seq_q + 2 * keys) * a.dim * a.bytes,
 		.dram_write_bytes = a.heads * a.seq_q * a.dim * a.bytes,
+		.instructions = a.heads * instructions,
 	};
 }
 

@@ -238,13 +238,16 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
-	uint64_t macs = g.m * g.n * g.k;
+	uint64_t macs = g.m * g.n * g.k, tiles = tiles_of(g.m, g.tile_m) * tiles_of(g.n, g.tile_n);
+	/* Two loads and a product a step; a store and, but for int8, a conversion a tile. */
+	uint64_t each = 3 * tiles_of(g.k, g.tile_k) + (g.in == NPU_INT8 ? 1 : 2);
 	return (struct npu_expect){
 		.macs = macs,
 		.useful_macs = macs,
 		.dram_read_bytes =
 		    g.in_bytes * (tiles_of(g.n, g.tile_n) * g.m * g.k + tiles_of(g.m, g.tile_m) * g.k * g.n),
 		.dram_write_bytes = g.out_bytes * g.m * g.n,
+		.instructions = tiles * each,
 	};
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/units.h"
 #include "kernels/kernels.h"
 
 const struct npu_kernel *const npu_kernels[] = {
@@ -178,6 +179,13 @@ struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct np
 {
 	if (!(k->resolve ? k->resolve(capacity, args, err) : npu_args_check(k, args, err)))
 		return NULL;
+	uint64_t instructions = k->expect ? k->expect(args).instructions : 0;
+	if (instructions > NPU_MAX_INSNS) {
+		npu_fail(err, NPU_ERR_FIT,
+			 "%s: %s instructions, %s are possible: larger tiles or shorter lengths need fewer", k->name,
+			 npu_count_text(instructions).text, npu_count_text(NPU_MAX_INSNS).text);
+		return NULL;
+	}
 	struct npu_builder *b = npu_builder_new(k->name, capacity);
 	bool emitted = b && k->emit(b, args);
 	bool failed = b && npu_builder_failed(b);

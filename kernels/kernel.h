@@ -35,6 +35,7 @@ struct npu_expect {
 	uint64_t useful_macs;
 	uint64_t dram_read_bytes; /* block tables included */
 	uint64_t dram_write_bytes;
+	uint64_t instructions; /* 0: not known before they are emitted */
 };
 
 struct npu_reference_io; /* named tensors as doubles; read and written by name */
@@ -96,7 +97,7 @@ void npu_args_init(const struct npu_kernel *, struct npu_args *);
 bool npu_args_check(const struct npu_kernel *, const struct npu_args *, struct npu_error *);
 /* "name=value name=value ..." of all parameters into `out`, cut to `size`; returns `out`. */
 char *npu_args_print(const struct npu_kernel *, const struct npu_args *, char *out, uint64_t size);
-/* resolve + emit. NULL with an error. */
+/* resolve + emit. NULL with an error; of more instructions than NPU_MAX_INSNS it tells before it emits any. */
 struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
 				     struct npu_error *);
 /* -- private -- */

@@ -160,14 +160,18 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	return !npu_builder_failed(b);
 }
 
-/* The whole sequence once, and for K and V of each tile the 4-byte table entries of the pages that it touches. */
+/* The whole sequence once in two gathers and a sync a tile, and for K and V of each tile the 4-byte table entries of
+ * the pages that it touches. */
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct fetch f = fetch_of(args);
 	uint64_t entries = 0;
 	for (uint64_t j = 0; j < f.seq; j += f.tile)
 		entries += (least(j + f.tile, f.seq) - 1) / f.page - j / f.page + 1;
-	return (struct npu_expect){ .dram_read_bytes = f.kv_heads * 2 * (f.seq * f.dim * f.bytes + 4 * entries) };
+	return (struct npu_expect){
+		.dram_read_bytes = f.kv_heads * 2 * (f.seq * f.dim * f.bytes + 4 * entries),
+		.instructions = f.kv_heads * 3 * tiles_of(f.seq, f.tile),
+	};
 }
 
 const struct npu_kernel npu_kv_fetch_paged = {

@@ -91,6 +91,12 @@ static void emit_fused(const struct rows_softmax *p, uint64_t i, uint32_t rows, 
 	npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX, .softmax = softmax }, &order);
 }
 
+/* Whether a tile has positions that the mask hides. */
+static bool cuts(const struct npu_softmax *mask)
+{
+	return mask->causal || mask->window || mask->padded;
+}
+
 /* The same as separate instructions, in place; all but the last in fp32. */
 static void emit_unfused(const struct rows_softmax *p, uint64_t i, uint32_t rows, struct slot scores, struct slot probs)
 {
@@ -115,7 +121,7 @@ static void emit_unfused(const struct rows_softmax *p, uint64_t i, uint32_t rows
 
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = scale },
 		 &(struct npu_order){ .wait = { scores.full } });
-	if (mask.causal || mask.window || mask.padded)
+	if (cuts(&mask))
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMASK, .softmax = mask }, NULL);
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VREDMAX, .red = largest }, NULL);
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VSUB, .ew = subtract }, NULL);
@@ -164,11 +170,22 @@ bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct att
 	return !npu_builder_failed(b);
 }
 
-/* Scores come in and probabilities go out once. */
+/* Scores come in and probabilities go out once. A tile is a load, a store and one vector instruction, or six and the
+ * mask where it cuts. */
 struct npu_expect softmax_expect(const struct attn *a)
 {
-	uint64_t scores = a->heads * a->seq_q * a->seq;
-	return (struct npu_expect){ .dram_read_bytes = scores * 4, .dram_write_bytes = scores * a->bytes };
+	uint64_t scores = a->heads * a->seq_q * a->seq, tiles = tiles_of(a->seq_q, a->tile_rows);
+	uint64_t instructions = tiles * (a->fused ? 3 : 8);
+	for (uint64_t i = 0; !a->fused && i < a->seq_q; i += a->tile_rows) {
+		struct npu_softmax mask = { 0 };
+		npu_mask_set(&a->mask, i, (uint32_t)least(a->tile_rows, a->seq_q - i), 0, a->seq, &mask);
+		instructions += cuts(&mask);
+	}
+	return (struct npu_expect){
+		.dram_read_bytes = scores * 4,
+		.dram_write_bytes = scores * a->bytes,
+		.instructions = a->heads * instructions,
+	};
 }
 
 static bool try_place(struct npu_builder *b, const struct npu_args *args)

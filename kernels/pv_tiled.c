@@ -142,14 +142,16 @@ bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	return !npu_builder_failed(b);
 }
 
-/* P once; V once for every row of tiles. */
+/* P once; V once for every row of tiles. Three instructions a tile, a copy and a store for each row. */
 struct npu_expect pv_expect(const struct attn *a)
 {
+	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
 	return (struct npu_expect){
 		.macs = a->heads * a->seq_q * a->seq * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
 		.dram_read_bytes = a->heads * a->seq * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->dim) * a->bytes,
 		.dram_write_bytes = a->heads * a->seq_q * a->dim * a->bytes,
+		.instructions = rows * (2 + 3 * tiles_of(a->seq, a->tile_kv)),
 	};
 }
 

@@ -112,14 +112,16 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	return !npu_builder_failed(b);
 }
 
-/* Q once; K once for every row of tiles. */
+/* Q once; K once for every row of tiles. Three instructions a tile, and the load of q for each row. */
 struct npu_expect qk_expect(const struct attn *a)
 {
+	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
 	return (struct npu_expect){
 		.macs = a->heads * a->seq_q * a->seq * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
 		.dram_read_bytes = a->heads * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->seq) * a->dim * a->bytes,
 		.dram_write_bytes = a->heads * a->seq_q * a->seq * 4,
+		.instructions = rows * (1 + 3 * tiles_of(a->seq, a->tile_kv)),
 	};
 }
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A 16th more is still about the same cost. */
-enum { TOLERANCE = 16, TILES_BYTES = 128 };
+/* A 16th more is still about the same cost, or a 64th where few tiles leave little to overlap. */
+enum { TOLERANCE = 16, FEW_TILES = 4, FEW_TOLERANCE = 64, TILES_BYTES = 128 };
 
 struct search {
 	const struct npu_kernel *kernel;
@@ -130,8 +130,12 @@ static void find_pairs(struct search *s)
 	if (!s->best_unpaired || !s->cost)
 		return;
 	struct tile_cost cost = s->cost(s->capacity, &s->best);
-	s->limit.dram = cost.dram + cost.dram / TOLERANCE;
-	s->limit.array = cost.array + cost.array / TOLERANCE;
+	uint64_t tiles = 1, part;
+	for (unsigned d = 0; d < s->ndims; d++)
+		tiles *= tiles_of(s->dims[d].length, (uint64_t)s->best.value[s->index[d]]);
+	part = tiles < FEW_TILES ? FEW_TOLERANCE : TOLERANCE;
+	s->limit.dram = cost.dram + cost.dram / part;
+	s->limit.array = cost.array + cost.array / part;
 	search_from(s, 0, 1);
 }
 

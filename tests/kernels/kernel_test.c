@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/support/kernel_cases.h"
 #include "tests/support/suite.h"
@@ -212,6 +213,37 @@ START_TEST(a_row_of_scores_that_does_not_fit_is_refused)
 }
 END_TEST
 
+/* 4 x 1,048,575 tiles of two loads, a product, a copy and a store; 5 x as many without copy; 1,000 rows of 20,000 tiles
+ * of six instructions and two more a row. */
+START_TEST(too_many_instructions_are_refused_before_any_is_emitted)
+{
+	static const struct {
+		const char *kernel, *assignments, *error;
+	} huge[] = {
+		{ "gemm", "m=1048575 n=4 k=1 tile_m=1 tile_n=1",
+		  "gemm: 20,971,500 instructions, 16,777,216 are possible: larger tiles or shorter lengths need "
+		  "fewer" },
+		{ "gemm", "m=1048575 n=5 k=1 tile_m=1 tile_n=1 dtype=int8",
+		  "gemm: 20,971,500 instructions, 16,777,216 are possible: larger tiles or shorter lengths need "
+		  "fewer" },
+		{ "flash_attention", "seq=1000000 seq_q=1 heads=1000 kv_heads=1 tile_kv=50",
+		  "flash_attention: 120,002,000 instructions, 16,777,216 are possible: larger tiles or shorter lengths "
+		  "need fewer" },
+	};
+	for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
+		struct npu_args args;
+		struct npu_error err = { 0 };
+		ck_assert_str_eq(resolve("edge-1mb", huge[i].kernel, huge[i].assignments, &args), "");
+		clock_t before = clock();
+		ck_assert_ptr_null(
+		    npu_kernel_build(npu_kernel_find(huge[i].kernel), preset_capacity("edge-1mb"), &args, &err));
+		ck_assert_str_eq(err.text, huge[i].error);
+		/* Emitting 16 million takes seconds. */
+		ck_assert_int_lt(clock() - before, CLOCKS_PER_SEC / 2);
+	}
+}
+END_TEST
+
 START_TEST(arguments_print_as_they_are_written)
 {
 	struct npu_args args;
@@ -237,6 +269,7 @@ int main(void)
 	tcase_add_test(t, a_named_tile_that_does_not_fit_is_refused_with_what_would);
 	tcase_add_test(t, what_would_fit_is_what_the_rule_chooses);
 	tcase_add_test(t, a_row_of_scores_that_does_not_fit_is_refused);
+	tcase_add_test(t, too_many_instructions_are_refused_before_any_is_emitted);
 	tcase_add_test(t, arguments_print_as_they_are_written);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);

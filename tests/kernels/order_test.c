@@ -92,6 +92,8 @@ static void check_counts(const struct npu_kernel *k, const struct npu_args *args
 		      found.useful_macs, expected.useful_macs);
 	ck_assert_msg(expected.dram_read_bytes == found.dram_read_bytes, "%s: reads %lu, expected %lu", text,
 		      found.dram_read_bytes, expected.dram_read_bytes);
+	ck_assert_msg(expected.instructions == found.instructions, "%s: %lu instructions, expected %lu", text,
+		      found.instructions, expected.instructions);
 	ck_assert_msg(expected.dram_write_bytes == found.dram_write_bytes, "%s: writes %lu, expected %lu", text,
 		      found.dram_write_bytes, expected.dram_write_bytes);
 }

@@ -324,7 +324,7 @@ bool program_has_no_race(const struct npu_program *p, char *why, uint64_t size)
 
 struct npu_expect program_counts(const struct npu_program *p)
 {
-	struct npu_expect sum = { 0 };
+	struct npu_expect sum = { .instructions = p->ninsns };
 	for (uint32_t i = 0; i < p->ninsns; i++) {
 		const struct npu_insn *insn = &p->insns[i];
 		uint64_t bytes = npu_insn_dram_bytes(insn);
