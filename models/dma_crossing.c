@@ -214,6 +214,15 @@ static uint64_t horizon_at(const struct crossing *x, uint64_t now)
 	return earliest == NPU_NEVER ? UINT64_MAX : clk_after(x, earliest + x->cdc);
 }
 
+/* All requests that leave before `until` are sent. */
+static void bring_up(struct crossing *x, uint64_t until, uint64_t now)
+{
+	x->ask_at = NPU_NEVER;
+	for (unsigned p = 0; p < CROSSING_PORTS; p++)
+		if (x->user[p].bring_up)
+			x->user[p].bring_up(x->user[p].ctx, until, now);
+}
+
 /* Decides as far as possible when all requests that leave before `until` are sent. Answers told on the way tell the ports
  * when they can go on, which may move the horizon. To explain what happened, a port that is brought up may ask for decisions
  * in its turn. */
@@ -221,10 +230,7 @@ static void decide(struct crossing *x, uint64_t until, uint64_t now)
 {
 	bool again = x->deciding;
 	x->deciding = true;
-	x->ask_at = NPU_NEVER;
-	for (unsigned p = 0; p < CROSSING_PORTS; p++)
-		if (x->user[p].bring_up)
-			x->user[p].bring_up(x->user[p].ctx, until, now);
+	bring_up(x, until, now);
 	do {
 		uint64_t horizon = horizon_at(x, now);
 		x->told = UINT64_MAX;
@@ -245,7 +251,7 @@ uint64_t crossing_step(struct crossing *x, uint64_t now)
 {
 	if (x->outside.request) {
 		if (x->ask_at <= now)
-			bring_up(x, now);
+			bring_up(x, now, now);
 		return x->ask_at;
 	}
 	if (next_look(x) <= now)
