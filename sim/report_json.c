@@ -199,6 +199,42 @@ json_t *report_json_sequencer(const struct simulation *s)
 	return sequencer;
 }
 
+typedef uint64_t record_states_row[NPU_STATES];
+
+/* Cycles of each instruction by the state that it decided; the caller frees them. NULL when out of memory. */
+static record_states_row *states_of_insns(const struct simulation *s)
+{
+	uint32_t n = s->request.program->ninsns;
+	record_states_row *rows = calloc(n ? n : 1, sizeof *rows);
+	for (unsigned e = 0; rows && e < NPU_ENGINES; e++) {
+		const struct record_spans *spans = &s->record.spans[e];
+		for (uint64_t i = 0, from = 0; i < spans->count; from = spans->items[i++].to)
+			if (spans->items[i].insn < n)
+				rows[spans->items[i].insn][spans->items[i].state] += spans->items[i].to - from;
+	}
+	return rows;
+}
+
+json_t *report_json_instructions(const struct simulation *s)
+{
+	json_t *rows = json_array();
+	record_states_row *states = s->request.want_insns ? states_of_insns(s) : NULL;
+	for (uint32_t i = 0; states && i < s->request.program->ninsns; i++) {
+		json_t *row = json_object(), *stalls = json_object();
+		json_object_set_new(row, "start", json_UINT(s->record.events[i].start));
+		json_object_set_new(row, "end", json_UINT(s->record.events[i].end));
+		json_object_set_new(row, "busy", json_UINT(states[i][NPU_STATE_BUSY]));
+		for (unsigned k = 0; k < NPU_STATES; k++)
+			if (account_state_is_stall((enum npu_state)k) && states[i][k] > 0)
+				json_object_set_new(stalls, account_state_name((enum npu_state)k),
+						    json_UINT(states[i][k]));
+		json_object_set_new(row, "stalls", stalls);
+		json_array_append_new(rows, row);
+	}
+	free(states);
+	return rows;
+}
+
 json_t *report_json_tensors(const struct simulation *s)
 {
 	const struct traffic *t = &s->account.traffic;

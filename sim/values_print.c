@@ -200,7 +200,7 @@ json_t *values_json(const struct values *computed)
 {
 	const struct values *v = computed && computed->executed ? computed : NULL;
 	json_t *values = json_object(), *rows = json_array();
-	const char *reference = !v ? "" : is_compared(v) ? "kernel" : "none";
+	const char *reference = !v ? "" : !is_compared(v) ? "none" : v->request.kernel ? "kernel" : "file";
 	json_object_set_new(values, "exp", json_string(v ? npu_exp_names[v->request.exp] : ""));
 	json_object_set_new(values, "seed", json_integer(v ? (json_int_t)v->request.seed : 0));
 	json_object_set_new(values, "reference", json_string(reference));

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #define PROGRAM(name, ...) static const unsigned char text_of_##name[] = { __VA_ARGS__ };
-#include "programs.inc"
+#include "traces/programs.inc"
 #undef PROGRAM
 
 static const struct traces_program programs[] = {
 #define PROGRAM(name, ...) { #name, (const char *)text_of_##name, sizeof text_of_##name },
-#include "programs.inc"
+#include "traces/programs.inc"
 #undef PROGRAM
 };
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };

@@ -177,6 +177,9 @@ START_TEST(dimensions_merge_drop_and_turn)
 	/* blocks: rows of blocks are 64 * 16 * 2 bytes */
 	expect_insns(".tensor W[64, 64] fp16 in layout=block16\n.sram w[32, 64] fp16 at=0 layout=block16\nload w, W[32:+32, :]\n",
 		     "load sram:0x0, dram:0x1000 rows=32 cols=64 dram_layout=block16 local_layout=block16\n");
+	/* sizes by name make a name the address that it is in flat text */
+	expect_insns(".tensor K[8, 64] fp32 in at=64\n.sram k[8, 64] fp32 at=0\nload k, K rows=4 cols=32\n",
+		     "load sram:0x0, dram:0x40 rows=4 cols=32\n");
 	/* two 4-bit elements a byte */
 	expect_insns(".tensor W[64, 64] int4 in\n.sram w[8, 64] int4 at=0\nload w, W[8:+8, :]\n",
 		     "load sram:0x0, dram:0x100 rows=8 cols=64 dtype=int4\n");

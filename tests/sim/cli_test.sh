@@ -70,7 +70,7 @@ refuse 2 '--report FILE.json: the value is missing' run gemm --report
 refuse 2 '--quiet takes no value' run gemm --quiet=yes
 refuse 2 '--set foo: KEY=VALUE would be right, as in sram.size=2MiB' run gemm --set foo
 refuse 2 '--ideal fast: dram, sram, vector, matrix, dispatch, with commas between, would be right' run gemm --ideal dram,fast
-refuse 2 'sram.size=2MiB: npusim asm takes no hardware keys' asm sram.size=2MiB x.npu
+refuse 2 'sram.size=2MiB: npusim schema takes no hardware keys' schema sram.size=2MiB report
 refuse 2 'seq=3: npusim hw takes no parameters; a hardware key has a dot, as in sram.size=2MiB' hw list seq=3
 refuse 2 'hw shw: list or show NAME|FILE.yaml would be right' hw shw
 
@@ -159,7 +159,7 @@ refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file woul
 matches 2 '^npusim: gemm has no parameter tile_q.*tile_m' run gemm tile_q=3
 matches 2 '^npusim: m=0: ' run gemm m=0
 matches 1 '^npusim: tile_m=1024 tile_n=1024: .*SRAM' run gemm m=1024 n=1024 k=1024 tile_m=1024 tile_n=1024
-refuse 2 'm=3: parameters belong to kernels, and x.npu is a file' run x.npu m=3
+refuse 2 'x.npu: cannot be read: No such file or directory' run x.npu m=3
 
 # Programs
 refuse 2 'none.npu: cannot be read: No such file or directory' run none.npu

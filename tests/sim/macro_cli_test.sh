@@ -132,5 +132,24 @@ says 2 'mask=window: the source of flash_attention knows none|causal; --style=fl
 says 2 '--style=macro writes text, and mine.npub would be binary' emit gemm --style=macro -o mine.npub
 says 2 '--style loops: flat or macro would be right' emit gemm --style loops
 
+# The cycles of a run beside each line: what instructions were busy adds up to what their engines were.
+says 0 '' run "$traces/qk_tiled.npu" seq=256 heads=1 -q --report r.json --instructions
+says 0 '' disasm "$traces/qk_tiled.npu" seq=256 heads=1 --annotate r.json
+has '^ +[0-9]+ +[0-9]+ +2142 .* 43  +matmul acc:' out
+has '^ +;? *touches' out
+added=$(awk '$1 ~ /^[0-9]+$/ { sum += $3 } END { print sum + 0 }' out)
+busy=$(grep -A3 '^    "\(load\|store\|matrix\|vector\)": {' r.json | awk -F'[:,]' '/"busy"/ { sum += $2 } END { print sum }')
+checks=$((checks + 1))
+[ "$added" = "$busy" ] || fail "instructions were busy for $added cycles, engines for $busy"
+checks=$((checks + 1))
+"$NPUSIM" disasm "$traces/qk_tiled.npu" seq=512 heads=1 --annotate r.json 2>err && fail 'the report of another program passed'
+has '^npusim: r.json: the report of another program, hash [0-9a-f]{16}; this one is [0-9a-f]{16}' err
+says 0 '' run "$traces/qk_tiled.npu" seq=256 heads=1 -q --report r.json
+says 2 'r.json: rows of 0 instructions, but the program has 14; npusim run --report r.json --instructions writes them' \
+    disasm "$traces/qk_tiled.npu" seq=256 heads=1 --annotate r.json
+echo '{}' >none.json
+says 2 'none.json: no report; npusim run --report none.json --instructions writes one' \
+    disasm "$traces/qk_tiled.npu" seq=256 heads=1 --annotate none.json
+
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]

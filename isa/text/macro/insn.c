@@ -424,13 +424,19 @@ static bool turned_fits(const struct making *m, unsigned at, const struct geomet
 	       agrees(m, g->rows, cols) && agrees(m, g->cols, rows) && !m->views[at].turned && turn_flag(m, 0, at);
 }
 
+/* Given as NAME=VALUE. */
+static bool is_named(const struct making *m, const struct npu_field *field)
+{
+	return field && is_given(m, field) && m->source[index_of(m, field)] < 0;
+}
+
 /* One operand: its dimensions, type, layout, stride. */
 static bool give_operand(struct making *m, unsigned at, const struct geometry *g)
 {
 	const struct npu_mac_view *v = &m->views[at];
 	struct npu_matrix matrix;
 	bool vector;
-	if (v->rank < 0)
+	if (v->rank < 0 || (v->whole && (is_named(m, g->rows) || is_named(m, g->cols))))
 		return true; /* an address: everything is given by name */
 	if (!npu_mac_matrix_of(v, &matrix, &vector))
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
@@ -471,7 +477,7 @@ static bool give_pool(struct making *m, unsigned at)
 {
 	const struct npu_mac_view *v = &m->views[at];
 	static const char *const names[] = { "page_stride", "page_rows", "row_stride", "cols" };
-	if (v->rank < 0)
+	if (v->rank < 0 || (v->whole && is_named(m, field_called(m, "page_rows"))))
 		return true;
 	if (v->rank != 3 || v->dim[2].stride != npu_dtype_bits(v->dtype) || v->layout != NPU_LAYOUT_ROW)
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,

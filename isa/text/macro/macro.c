@@ -132,7 +132,7 @@ static bool check_params(struct npu_mac *s)
 		s->failed = true;
 		return npu_fail(s->err, NPU_ERR_VALUE, "%s: %s has no .param %s%s", s->options->params[i],
 				s->cursor.file->source.file, name,
-				n ? npu_mac_hint_of(names, n, span).text : "; it has none at all");
+				n ? npu_mac_hint_of(names, n, span).text : "");
 	}
 	return true;
 }
@@ -338,15 +338,18 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 	err = err ? err : &ignored;
 	options = options ? options : &no_options;
 	file = file ? file : "";
-	bool plain = !uses_macros(text, text + nbytes) && !options->nparams;
-	if (plain) {
-		struct npu_program *program = npu_asm_text(text, nbytes, file, &flat);
-		if (program) {
-			m = wrap(program);
-			if (!m)
-				npu_fail(err, NPU_ERR_MEMORY, "%s: out of memory", file);
-			return m;
-		}
+	bool plain = !uses_macros(text, text + nbytes);
+	struct npu_program *program = plain ? npu_asm_text(text, nbytes, file, &flat) : NULL;
+	if (program && options->nparams) {
+		npu_fail(err, NPU_ERR_VALUE, "%s: %s has no .param at all", options->params[0], file);
+		npu_program_free(program);
+		return NULL;
+	}
+	if (program) {
+		m = wrap(program);
+		if (!m)
+			npu_fail(err, NPU_ERR_MEMORY, "%s: out of memory", file);
+		return m;
 	}
 	m = assemble(text, nbytes, file, options, err);
 	if (!m && plain && is_flat_better(&flat, err))

@@ -171,9 +171,13 @@ static bool read_call(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	struct npu_mac_keyed **last = &stmt->call.args;
 	stmt->kind = NPU_MAC_MACRO_CALL;
 	stmt->call.symbol = npu_mac_symbol(s, name.begin, (uint64_t)(name.end - name.begin));
-	npu_mac_advance(s);
 	if (!stmt->call.symbol)
 		return false;
+	/* in the body of a macro it may be one that comes later */
+	if (!s->keep && !stmt->call.symbol->macro)
+		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s", stmt->call.symbol->name,
+				      npu_mac_hint_any(s, stmt->span).text);
+	npu_mac_advance(s);
 	if (npu_mac_at_line_end(s))
 		return true;
 	do {

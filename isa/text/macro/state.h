@@ -55,6 +55,7 @@ struct npu_mac_object {
 struct npu_mac_view {
 	const struct npu_mac_object *object; /* NULL: an address */
 	bool dram, turned;
+	bool whole; /* neither sliced nor turned: with sizes by name, just an address, as in flat text */
 	uint64_t addr; /* local address, or in DRAM */
 	enum npu_dtype dtype;
 	uint32_t layout;

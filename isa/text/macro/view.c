@@ -211,6 +211,7 @@ static bool view_of_object(struct npu_mac *s, const struct npu_mac_node *node, s
 		return false;
 	*out = (struct npu_mac_view){ .object = object,
 				      .dram = object->kind == NPU_MAC_TENSOR_OBJECT,
+				      .whole = true,
 				      .addr = object->kind == NPU_MAC_TENSOR_OBJECT ? object->addr : object->locals[i],
 				      .dtype = object->dtype,
 				      .layout = object->layout,
@@ -242,6 +243,7 @@ static bool view_of_name(struct npu_mac *s, const struct npu_mac_node *node, str
 		if (!(node->brackets[i].shape ? reshape : slice)(s, out, &node->brackets[i]))
 			return false;
 	out->turned ^= node->turned;
+	out->whole = out->whole && first == node->n && !node->turned;
 	return true;
 }
 
@@ -271,7 +273,7 @@ static bool view_of_offset(struct npu_mac *s, const struct npu_mac_node *node, s
 	out->addr = base + (uint64_t)at;
 	out->object = NULL;
 	out->rank = -1;
-	out->turned = false;
+	out->turned = out->whole = false;
 	return true;
 }
 
@@ -289,6 +291,7 @@ bool npu_mac_view_of(struct npu_mac *s, const struct npu_mac_node *node, struct 
 		if (!npu_mac_view_of(s, node->a, out))
 			return false;
 		out->turned = !out->turned;
+		out->whole = false;
 		return true;
 	case NPU_MAC_BINARY:
 		if (node->op == '+' || node->op == '-')
