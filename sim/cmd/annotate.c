@@ -55,7 +55,7 @@ static json_int_t figure(json_t *row, const char *name)
 static void write_lines(const struct npu_program *program, const char *text, json_t *rows, FILE *out)
 {
 	uint32_t i = 0;
-	fprintf(out, "%12s %11s %9s  %-44s %6s\n", "; start", "end", "busy", "stalls", "line");
+	fprintf(out, ";%11s %11s %9s  %-44s %6s\n", "start", "end", "busy", "stalls", "line");
 	for (const char *line = text; *line;) {
 		size_t length = strcspn(line, "\n"), blank = strspn(line, " \t");
 		const char *word = line + blank;
