@@ -271,7 +271,8 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 			 npu_count_text(sum).text, npu_count_text(m.bytes).text, memory_name(accum),
 			 npu_count_text(sum - m.bytes).text);
 	else
-		npu_fail(err, NPU_ERR_FIT, "buffers do not fit into the gaps between others: %s needed of %s bytes of %s",
+		npu_fail(err, NPU_ERR_FIT,
+			 "buffers do not fit into the gaps between others: %s needed of %s bytes of %s",
 			 npu_count_text(sum).text, npu_count_text(m.bytes).text, memory_name(accum));
 	draw_map(p, &m, requests, n, now, err);
 	p->nblocks = before;

@@ -23,17 +23,17 @@ struct npu_place_request {
 	bool array;       /* has an index even when count is 1 */
 	uint64_t bytes;   /* of each */
 	uint32_t count;
-	int64_t group;     /* SRAM group or accumulator bank to prefer, modulo their number, the next one for the next of
-			    * an array; -1: the emptiest */
-	uint64_t align;    /* at least that of the memory; 0: just that */
-	int64_t at;        /* offset of the first, the others behind it; -1: anywhere */
-	uint32_t *locals;  /* [count] local addresses, written */
+	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number, the next one for the next of
+			   * an array; -1: the emptiest */
+	uint64_t align;   /* at least that of the memory; 0: just that */
+	int64_t at;       /* offset of the first, the others behind it; -1: anywhere */
+	uint32_t *locals; /* [count] local addresses, written */
 	uint32_t *handles; /* [count] for npu_placer_release, written */
 };
 
-/* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without regard
- * to groups. Fixed ones first. `now` is the instruction at which their lives begin. False: an error of code FIT with a
- * map of the memory that is too small; then nothing is placed. */
+/* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without
+ * regard to groups. Fixed ones first. `now` is the instruction at which their lives begin. False: an error of code FIT
+ * with a map of the memory that is too small; then nothing is placed. */
 bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, unsigned n, uint32_t now,
 		      struct npu_error *);
 /* Which memory was too small when that failed. */

@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger programs than this are not meant; it keeps an endless pipe from filling memory. */
-enum { PROGRAM_FILE_MAX = 1 << 30, MOST_FOLDERS = 64 };
+/* Larger text than this is not meant; it keeps an endless pipe from filling memory. Binary programs take 76 bytes an
+ * instruction. */
+#define TEXT_FILE_MAX   ((uint64_t)1 << 30)
+#define BINARY_FILE_MAX ((uint64_t)8 << 30)
+enum { MOST_FOLDERS = 64 };
 
 /* Text never holds a NUL; the header of the binary form does. */
 static bool is_binary(const char *text, uint64_t nbytes)
@@ -30,7 +33,7 @@ static char *read_include(void *context, const char *path, uint64_t *nbytes, str
 	if (stat(path, &st) != 0)
 		return NULL;
 	if (S_ISREG(st.st_mode))
-		return read_whole_file(path, PROGRAM_FILE_MAX, nbytes, err);
+		return read_whole_file(path, TEXT_FILE_MAX, nbytes, err);
 	npu_fail(err, NPU_ERR_IO, "%s is not a file", path);
 	return NULL;
 }
@@ -70,8 +73,8 @@ static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *n
 				struct npu_error *err)
 {
 	if (load->nparams) {
-		npu_fail(err, NPU_ERR_USAGE, "%s: %s is binary, and parameters belong to kernels and to text", load->params[0],
-			 name);
+		npu_fail(err, NPU_ERR_USAGE, "%s: %s is binary, and parameters belong to kernels and to text",
+			 load->params[0], name);
 		return NULL;
 	}
 	struct npu_program *program = npu_program_decode((const uint8_t *)text, nbytes, name, err);
@@ -88,14 +91,15 @@ static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *n
 struct npu_macro *macro_load(const char *path, const struct macro_load *load, struct npu_error *err)
 {
 	uint64_t nbytes;
-	char *text = read_whole_file(path, PROGRAM_FILE_MAX, &nbytes, err);
+	bool binary = has_suffix(path, ".npub");
+	char *text = read_whole_file(path, binary ? BINARY_FILE_MAX : TEXT_FILE_MAX, &nbytes, err);
 	if (!text)
 		return NULL;
 	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
 	struct npu_macro *m = NULL;
 	if (nbytes == 0)
 		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
-	else if (is_binary(text, nbytes) || has_suffix(path, ".npub"))
+	else if (binary || is_binary(text, nbytes))
 		m = decode(text, nbytes, name, load, err);
 	else
 		m = assemble(text, nbytes, name, load, err);

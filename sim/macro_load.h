@@ -14,8 +14,8 @@ struct macro_load {
 	const struct cli *cli; /* its --include folders; NULL: none */
 };
 
-/* The program in `path` ("-": stdin); binary by its first bytes, and then without anything but the program. NULL with an
- * error. */
+/* The program in `path` ("-": stdin); binary by its first bytes, and then without anything but the program. NULL with
+ * an error. */
 struct npu_macro *macro_load(const char *path, const struct macro_load *, struct npu_error *);
 
 /* The option of commands that assemble. */

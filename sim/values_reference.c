@@ -19,11 +19,11 @@ static const double U = 0x1p-24, PRODUCT_LOST = 0x1p-149, EXP_LOST = 0x1p-124;
 struct grid {
 	uint64_t n;
 	double *value;
-	double *error;  /* INFINITY: anything may come out */
-	bool exact;     /* every error is 0 */
-	bool whole;     /* integers, whose sums do not round */
+	double *error;       /* INFINITY: anything may come out */
+	bool exact;          /* every error is 0 */
+	bool whole;          /* integers, whose sums do not round */
 	enum npu_dtype type; /* of a tensor */
-	bool computed;  /* not a tensor: rounded before the array takes it */
+	bool computed;       /* not a tensor: rounded before the array takes it */
 };
 
 struct evaluation {
@@ -193,7 +193,8 @@ static double rounded_error(double value, double error)
 	return size < FLT_MAX ? error + 2.001 * U * size + PRODUCT_LOST : INFINITY;
 }
 
-static void combine(enum npu_reference_kind kind, double a, double ea, double b, double eb, double *value, double *error)
+static void combine(enum npu_reference_kind kind, double a, double ea, double b, double eb, double *value,
+		    double *error)
 {
 	double raw = ea + eb;
 	if (kind == NPU_REFERENCE_ADD) {
@@ -245,7 +246,9 @@ static bool exponential(struct evaluation *e, const struct npu_reference_node *r
 	for (uint64_t i = 0; i < out->n; i++) {
 		double value = exp(out->value[i]), factor = expm1(out->error[i] + log1p(e->exp_error));
 		bool known = isfinite(value) && value < FLT_MAX && isfinite(factor);
-		out->error[i] = known ? value * factor + EXP_LOST : out->error[i] == 0 && !isfinite(value) ? 0 : INFINITY;
+		out->error[i] = known                                    ? value * factor + EXP_LOST
+				: out->error[i] == 0 && !isfinite(value) ? 0
+									 : INFINITY;
 		out->value[i] = value;
 	}
 	out->exact = false;
@@ -263,7 +266,8 @@ static void round_operand(const struct evaluation *e, struct grid *g)
 	if (!g->computed)
 		return;
 	for (uint64_t i = 0; i < g->n; i++)
-		g->error[i] += u * (fabs(g->value[i]) + g->error[i]) + (g->value[i] == 0 && g->error[i] == 0 ? 0 : lost);
+		g->error[i] +=
+		    u * (fabs(g->value[i]) + g->error[i]) + (g->value[i] == 0 && g->error[i] == 0 ? 0 : lost);
 	g->exact = false;
 }
 
@@ -333,7 +337,8 @@ static bool product(struct evaluation *e, const struct npu_reference_node *r, st
 	round_operand(e, &b);
 	bool ok = new_grid(e, r, out);
 	for (uint64_t i = 0; ok && i < matrices; i++)
-		ok = multiply(e, &a, i * a_step, &b, i * b_step, m, n, k, out->value + i * m * n, out->error + i * m * n) ||
+		ok = multiply(e, &a, i * a_step, &b, i * b_step, m, n, k, out->value + i * m * n,
+			      out->error + i * m * n) ||
 		     npu_fail(e->err, NPU_ERR_MEMORY, "out of memory for a reference");
 	if (ok) {
 		out->whole = a.whole && b.whole;
@@ -457,7 +462,8 @@ static bool expected_from(const struct npu_tensor *t, const char *path, double *
 {
 	uint64_t bytes = npu_tensor_bytes(t);
 	if (t->layout != NPU_LAYOUT_ROW)
-		return npu_fail(err, NPU_ERR_VALUE, "%s: the expected contents of %s would have to be row-major", path, t->name);
+		return npu_fail(err, NPU_ERR_VALUE, "%s: the expected contents of %s would have to be row-major", path,
+				t->name);
 	uint8_t *data = malloc(bytes + 1);
 	FILE *in = data ? fopen(path, "rb") : NULL;
 	size_t got = in ? fread(data, 1, bytes + 1, in) : 0;
@@ -467,7 +473,8 @@ static bool expected_from(const struct npu_tensor *t, const char *path, double *
 	else if (!in)
 		npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
 	else if (!ok)
-		npu_fail(err, NPU_ERR_VALUE, "%s: tensor %s is exactly %llu bytes", path, t->name, (unsigned long long)bytes);
+		npu_fail(err, NPU_ERR_VALUE, "%s: tensor %s is exactly %llu bytes", path, t->name,
+			 (unsigned long long)bytes);
 	if (in)
 		fclose(in);
 	uint64_t cols = t->shape[t->rank - 1], row = npu_dtype_bytes(t->dtype, cols);
@@ -490,7 +497,8 @@ bool values_has_reference(const struct values_request *r, uint32_t t)
 
 uint64_t values_reference_memory(const struct npu_reference_node *r)
 {
-	return r ? 4 * sizeof(double) * elements_of(r) + values_reference_memory(r->a) + values_reference_memory(r->b) : 0;
+	return r ? 4 * sizeof(double) * elements_of(r) + values_reference_memory(r->a) + values_reference_memory(r->b)
+		 : 0;
 }
 
 bool values_reference(const struct values *v, uint32_t t, double exp_error, double *value, double *error,

@@ -32,9 +32,8 @@ static void list_stalls(json_t *stalls, char out[STALLS_BYTES])
 	unsigned n = 0;
 	const char *name;
 	json_t *cycles;
-	json_object_foreach(stalls, name, cycles)
-		if (n < STALL_KINDS)
-			all[n++] = (struct stall){ name, json_integer_value(cycles) };
+	json_object_foreach(stalls, name, cycles) if (n < STALL_KINDS) all[n++] =
+	    (struct stall){ name, json_integer_value(cycles) };
 	qsort(all, n, sizeof *all, by_cycles);
 	size_t used = 0;
 	out[0] = '\0';
@@ -50,8 +49,8 @@ static json_int_t figure(json_t *row, const char *name)
 	return json_integer_value(json_object_get(row, name));
 }
 
-/* Lines that begin with a dot are directives, with a semicolon comments; all others are instructions, in order. Where an
- * instruction was written has a column, so .loc is left out. */
+/* Lines that begin with a dot are directives, with a semicolon comments; all others are instructions, in order. Where
+ * an instruction was written has a column, so .loc is left out. */
 static void write_lines(const struct npu_program *program, const char *text, json_t *rows, FILE *out)
 {
 	uint32_t i = 0;
@@ -84,12 +83,13 @@ static bool check_report(json_t *report, const char *path, const struct npu_prog
 	const char *schema = json_string_value(json_object_get(report, "schema"));
 	snprintf(hash, sizeof hash, "%016" PRIx64, program->hash);
 	if (!schema || strcmp(schema, "npusim.report/1") != 0 || !of)
-		return npu_fail(err, NPU_ERR_FORMAT, "%s: no report; npusim run --report %s --instructions writes one", path,
-				path);
+		return npu_fail(err, NPU_ERR_FORMAT, "%s: no report; npusim run --report %s --instructions writes one",
+				path, path);
 	if (strcmp(of, hash) != 0)
-		return npu_fail(err, NPU_ERR_VALUE,
-				"%s: the report of another program, hash %s; this one is %s (parameters and hardware decide)",
-				path, of, hash);
+		return npu_fail(
+		    err, NPU_ERR_VALUE,
+		    "%s: the report of another program, hash %s; this one is %s (parameters and hardware decide)", path,
+		    of, hash);
 	if (json_array_size(rows) != program->ninsns)
 		return npu_fail(err, NPU_ERR_VALUE,
 				"%s: rows of %zu instructions, but the program has %" PRIu32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces the defaults of .param lines. It knows just as much of their syntax: NAME=number or NAME=word|word, with commas
- * between. */
+/* Replaces the defaults of .param lines. It knows just as much of their syntax: NAME=number or NAME=word|word, with
+ * commas between. */
 #include "sim/cmd/emit_macro.h"
 
 #include "sim/simulate_parts.h"
@@ -65,8 +65,8 @@ static const char *replace(const struct npu_kernel *kernel, const struct npu_arg
 		const char *value = simulate_arg_text(kernel, args, (unsigned)i, word);
 		written[i] = true;
 		if (!put_first(equals + 1, end, value, choices)) {
-			npu_fail(err, NPU_ERR_VALUE, "%s=%s: the source of %s knows %.*s; --style=flat writes the rest", name,
-				 value, kernel->name, (int)(end - equals - 1), equals + 1);
+			npu_fail(err, NPU_ERR_VALUE, "%s=%s: the source of %s knows %.*s; --style=flat writes the rest",
+				 name, value, kernel->name, (int)(end - equals - 1), equals + 1);
 			return NULL;
 		}
 		fputs(choices, out);
@@ -74,8 +74,8 @@ static const char *replace(const struct npu_kernel *kernel, const struct npu_arg
 	return end;
 }
 
-static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *args, const struct traces_program *program,
-			bool *written, FILE *out, struct npu_error *err)
+static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *args,
+			const struct traces_program *program, bool *written, FILE *out, struct npu_error *err)
 {
 	static const char directive[] = ".param";
 	const char *end = program->text + program->nbytes;
@@ -113,7 +113,8 @@ char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, s
 	bool ok = write_lines(kernel, args, program, written, out, err);
 	for (unsigned i = 0; ok && i < kernel->nparams; i++)
 		if (!written[i] && args->named[i] && npu_param_matters(kernel, args, i))
-			ok = npu_fail(err, NPU_ERR_VALUE, "%s: the source of %s has no such parameter; --style=flat takes it",
+			ok = npu_fail(err, NPU_ERR_VALUE,
+				      "%s: the source of %s has no such parameter; --style=flat takes it",
 				      kernel->params[i].name, kernel->name);
 	if (fclose(out) != 0 && ok)
 		ok = npu_fail(err, NPU_ERR_MEMORY, "out of memory");

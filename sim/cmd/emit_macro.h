@@ -5,8 +5,8 @@
 
 #include "kernels/kernel.h"
 
-/* The text, malloc'ed, whose .param defaults are the arguments, which are resolved. NULL with an error: the kernel has no
- * source, or that source cannot do what an argument asks for. */
+/* The text, malloc'ed, whose .param defaults are the arguments, which are resolved. NULL with an error: the kernel has
+ * no source, or that source cannot do what an argument asks for. */
 char *emit_macro(const struct npu_kernel *, const struct npu_args *, struct npu_error *);
 
 #endif

@@ -61,11 +61,9 @@ static void require_same_flat(const struct npu_macro *m)
 static void assemble(const char *text, size_t size, struct input *input)
 {
 	struct npu_error err = { .code = NPU_ERR_NONE };
-	struct npu_macro_options options = { .capacity = &machine,
-					     .read = read_file,
-					     .context = input,
-					     .max_insns = 5000,
-					     .max_turns = 20000 };
+	struct npu_macro_options options = {
+		.capacity = &machine, .read = read_file, .context = input, .max_insns = 5000, .max_turns = 20000
+	};
 	struct npu_macro *m = npu_macro_text(text, size, "fuzz.npu", &options, &err);
 	if (m)
 		require_same_flat(m);

@@ -81,8 +81,8 @@ static bool choose(struct npu_mac *s, const struct npu_mac_decl *d, const char *
 	}
 	/* one word alone is a default, not a list */
 	if (!found && n > 1)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s=%.64s: one of %s would be right", d->symbol->name,
-					 word, list);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s=%.64s: one of %s would be right",
+					 d->symbol->name, word, list);
 	const struct npu_mac_symbol *symbol = npu_mac_symbol(s, word, strlen(word));
 	if (!symbol)
 		return false;
@@ -168,10 +168,10 @@ static bool declare_let(struct npu_mac *s, const struct npu_mac_decl *d)
 		return false;
 	if (b && (b->frame == frame || b->frame == 0)) {
 		if (b->fixed || b->value.kind == NPU_MAC_OBJECT)
-			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "%s is %s, at %s: .let does not change it",
-						 d->symbol->name,
-						 b->value.kind == NPU_MAC_OBJECT ? "declared" : "a parameter or counts a loop",
-						 npu_mac_where(s, b->span).text);
+			return npu_mac_refuse_as(
+			    s, NPU_ERR_VALUE, d->span, "%s is %s, at %s: .let does not change it", d->symbol->name,
+			    b->value.kind == NPU_MAC_OBJECT ? "declared" : "a parameter or counts a loop",
+			    npu_mac_where(s, b->span).text);
 		npu_mac_drop_value(s, &b->value);
 		b->value = value;
 		return true;
@@ -221,7 +221,8 @@ static bool bind_object(struct npu_mac *s, const struct npu_mac_decl *d, struct 
 		b->span = d->span;
 		return true;
 	}
-	return npu_mac_bind(s, d->symbol, (struct npu_mac_value){ .kind = NPU_MAC_OBJECT, .object = o }, d->span) != NULL;
+	return npu_mac_bind(s, d->symbol, (struct npu_mac_value){ .kind = NPU_MAC_OBJECT, .object = o }, d->span) !=
+	       NULL;
 }
 
 static bool read_type_and_layout(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
@@ -280,8 +281,9 @@ static bool take_dram(struct npu_mac *s, const struct npu_mac_decl *d, uint64_t 
 		at = (uint64_t)fixed;
 	}
 	if (at > most || bytes > most - at)
-		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s needs %s at dram:0x%" PRIx64 ", but DRAM ends at %s",
-					 d->symbol->name, npu_bytes_text(bytes).text, at, npu_bytes_text(most).text);
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span,
+					 "%s needs %s at dram:0x%" PRIx64 ", but DRAM ends at %s", d->symbol->name,
+					 npu_bytes_text(bytes).text, at, npu_bytes_text(most).text);
 	if (at + bytes > s->dram_used)
 		s->dram_used = at + bytes;
 	*addr = at;
@@ -411,8 +413,8 @@ static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, 
 static bool declare_buffers(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	struct npu_mac_object *o = new_object(s, d, NPU_MAC_BUFFER_OBJECT);
-	if (!o || !read_type_and_layout(s, d, o) || !read_count(s, d, o, NPU_MAC_MAX_OBJECTS) || !read_geometry(s, d, o) ||
-	    !read_local_options(s, d, o))
+	if (!o || !read_type_and_layout(s, d, o) || !read_count(s, d, o, NPU_MAC_MAX_OBJECTS) ||
+	    !read_geometry(s, d, o) || !read_local_options(s, d, o))
 		return false;
 	o->accum = d->accum;
 	s->nbuffers += o->count;
@@ -471,8 +473,8 @@ bool npu_mac_place_pending(struct npu_mac *s)
 		return npu_mac_no_memory(s);
 	n = 0;
 	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
-		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes, o->count, o->bank,
-							    o->align, o->at, o->locals, o->handles };
+		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes,  o->count,
+							    o->bank, o->align, o->at,    o->locals, o->handles };
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
 	s->full = !ok;
@@ -490,11 +492,10 @@ bool npu_mac_place_pending(struct npu_mac *s)
 			char name[NPU_MAX_NAME + 1];
 			uint64_t bytes = o->at >= 0 ? o->bytes : npu_placer_bytes(s->placer, o->accum, o->bytes);
 			name_element(name, sizeof name, o, i);
-			o->buffers[i] =
-			    npu_assembly_buffer(s->assembly, &(struct npu_buffer){ .name = name,
-										   .local = o->locals[i],
-										   .bytes = (uint32_t)bytes,
-										   .first = s->ninsns });
+			o->buffers[i] = npu_assembly_buffer(s->assembly, &(struct npu_buffer){ .name = name,
+											       .local = o->locals[i],
+											       .bytes = (uint32_t)bytes,
+											       .first = s->ninsns });
 		}
 	}
 	s->pending = NULL;
@@ -506,14 +507,15 @@ static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node)
 {
 	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? node->symbol->binding : NULL;
 	if (!b || b->value.kind != NPU_MAC_OBJECT || b->value.object->kind != NPU_MAC_BUFFER_OBJECT)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, ".free takes the name of a buffer, or of an array%s",
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
+					 ".free takes the name of a buffer, or of an array%s",
 					 node->kind == NPU_MAC_NAME && !b ? npu_mac_hint(s, node->span).text : "");
 	struct npu_mac_object *o = b->value.object;
 	if (o->freed)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s was freed before", o->name);
 	if (o->room)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s says itself, in .buffer, when its life is over",
-					 o->name);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
+					 "%s says itself, in .buffer, when its life is over", o->name);
 	for (uint32_t i = 0; i < o->count; i++) {
 		npu_placer_release(s->placer, o->handles[i]);
 		npu_assembly_buffer_end(s->assembly, o->buffers[i]);
@@ -565,7 +567,8 @@ static struct npu_mac_object *element_object(struct npu_mac *s, const struct npu
 	int64_t i = 0;
 	if (d->array && !npu_mac_int_in(s, d->count, "an index", 0, NPU_MAC_MAX_OBJECTS - 1, &i))
 		return NULL;
-	bool joins = o && o->kind == kind && o->room && o->array == d->array && (d->array || kind == NPU_MAC_BUFFER_OBJECT);
+	bool joins =
+	    o && o->kind == kind && o->room && o->array == d->array && (d->array || kind == NPU_MAC_BUFFER_OBJECT);
 	/* names of buffers in flat text may be those of tensors, whose they stay */
 	bool hidden = o && !joins && kind == NPU_MAC_BUFFER_OBJECT;
 	if (!joins) {
@@ -617,8 +620,8 @@ static bool declare_sem(struct npu_mac *s, const struct npu_mac_decl *d)
 	    (d->max && !npu_mac_int_in(s, d->max, "the highest count", 1, NPU_SEM_MAX_COUNT, &max)))
 		return false;
 	if (initial > max)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "max=%" PRId64 ": at least the initial count, %" PRId64,
-					 max, initial);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span,
+					 "max=%" PRId64 ": at least the initial count, %" PRId64, max, initial);
 	if (s->nsems + o->count > NPU_MAX_SEMS)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "more than %d semaphores", NPU_MAX_SEMS);
 	o->index = s->nsems;
@@ -715,9 +718,11 @@ static bool declare_page(struct npu_mac *s, const struct npu_mac_stmt *stmt)
 	if (!pool.dram || !pool.object)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->page.pool->span, "a pool is a tensor");
 	if (end <= first || end - first > MOST_PAGES)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "pages %" PRId64 "..%" PRId64 ": a line has 1 to %d pages",
-					 first, end, MOST_PAGES);
-	struct npu_page_event e = { .pool = pool.object->index, .state = stmt->page.state,
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span,
+					 "pages %" PRId64 "..%" PRId64 ": a line has 1 to %d pages", first, end,
+					 MOST_PAGES);
+	struct npu_page_event e = { .pool = pool.object->index,
+				    .state = stmt->page.state,
 				    .sequence = (uint32_t)sequence };
 	for (int64_t page = first; page < end; page++) {
 		e.page = (uint32_t)page;

@@ -148,7 +148,8 @@ static bool compute(struct npu_mac *s, const struct npu_mac_node *node, int64_t 
 		*out = a ^ b;
 		return true;
 	default: /* '@' */
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "@ multiplies matrices, in the reference of a tensor");
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
+					 "@ multiplies matrices, in the reference of a tensor");
 	}
 }
 
@@ -165,8 +166,8 @@ static bool compare_words(const struct npu_mac_node *node, int64_t *out)
 	const struct npu_mac_node *a = node->a, *b = node->b;
 	bool equality = node->op == NPU_PUNCT2('=', '=') || node->op == NPU_PUNCT2('!', '=');
 	bool words = equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
-		((a->symbol->binding && a->symbol->binding->value.kind == NPU_MAC_WORD) ||
-		 (b->symbol->binding && b->symbol->binding->value.kind == NPU_MAC_WORD));
+		     ((a->symbol->binding && a->symbol->binding->value.kind == NPU_MAC_WORD) ||
+		      (b->symbol->binding && b->symbol->binding->value.kind == NPU_MAC_WORD));
 	if (!words)
 		return false;
 	const char *x = word_of(a), *y = word_of(b);
@@ -285,8 +286,8 @@ bool npu_mac_int_in(struct npu_mac *s, const struct npu_mac_node *node, const ch
 		return false;
 	if (*out >= least && *out <= most)
 		return true;
-	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is %" PRId64 ": must be %" PRId64 " to %" PRId64, what,
-				 *out, least, most);
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is %" PRId64 ": must be %" PRId64 " to %" PRId64,
+				 what, *out, least, most);
 }
 
 /* ---- reals ---- */

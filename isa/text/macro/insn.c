@@ -2,8 +2,8 @@
 /* From operands that are slices to the fields of an instruction.
  *
  * isa/operand.c alone knows which fields say how large an operand is, of which type and whether it is stored turned. It
- * is asked instead of told again: an instruction whose dimensions are large odd numbers, and whose types and layouts are
- * numbers that no type has, gives operands in which these numbers are found again. What was learnt is kept. */
+ * is asked instead of told again: an instruction whose dimensions are large odd numbers, and whose types and layouts
+ * are numbers that no type has, gives operands in which these numbers are found again. What was learnt is kept. */
 #include "isa/text/macro/state.h"
 
 #include "isa/operand.h"
@@ -41,7 +41,8 @@ struct npu_mac_op {
 	uint64_t optional_addresses;
 	uint64_t presences; /* has_NAME flags */
 	const struct npu_field *broadcast;
-	uint8_t name_shift[MAX_FIELDS]; /* of fields that decide about shapes: their bits in npu_mac_mode.names; else NONE */
+	uint8_t name_shift[MAX_FIELDS]; /* of fields that decide about shapes: their bits in npu_mac_mode.names; else
+					   NONE */
 	struct npu_mac_mode *modes;
 };
 enum { NONE = 255 };
@@ -55,9 +56,10 @@ struct making {
 	const struct npu_field *const *positional;
 	unsigned npositional;
 	struct npu_insn insn;
-	uint64_t given; /* bit i: field i has a value */
+	uint64_t given;          /* bit i: field i has a value */
 	uint64_t nonzero, names; /* see npu_mac_mode */
-	const struct npu_mac_node *nodes[NPU_MAC_MAX_OPERANDS]; /* by position, also those given as NAME=; NULL: missing */
+	const struct npu_mac_node
+	    *nodes[NPU_MAC_MAX_OPERANDS]; /* by position, also those given as NAME=; NULL: missing */
 	struct npu_mac_view views[NPU_MAC_MAX_OPERANDS];
 	signed char source[MAX_FIELDS]; /* operand that gave a dimension, -1: NAME= */
 };
@@ -114,7 +116,8 @@ static const struct npu_field *field_of_dim(const struct making *m, uint64_t val
 {
 	uint64_t i = (value - PROBE_DIM) / 2;
 	const struct npu_format *format = m->op->format;
-	return value >= PROBE_DIM && (value - PROBE_DIM) % 2 == 0 && i < format->nfields && is_probed(&format->fields[i])
+	return value >= PROBE_DIM && (value - PROBE_DIM) % 2 == 0 && i < format->nfields &&
+		       is_probed(&format->fields[i])
 		   ? &format->fields[i]
 		   : NULL;
 }
@@ -332,15 +335,16 @@ static bool guess_broadcast(struct making *m, const struct npu_field *field)
 		return true; /* the initial value */
 	bool known = false;
 	for (unsigned i = 0; i < m->npositional && !known; i++)
-		known = i != at && m->nodes[i] && m->views[i].rank >= 0 && npu_mac_matrix_of(&m->views[i], &full, &ignored);
+		known =
+		    i != at && m->nodes[i] && m->views[i].rank >= 0 && npu_mac_matrix_of(&m->views[i], &full, &ignored);
 	if (!known || (b.rows == full.rows && b.cols == full.cols))
 		return true;
 	uint64_t n = b.rows * b.cols;
 	bool row = n == full.cols && (b.rows == 1), col = n == full.rows && (b.cols == 1 || vector);
 	if (vector && row && col)
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
-					 "%" PRIu64 " values, for as many rows as columns: %s=row or %s=col says which", n,
-					 field->name, field->name);
+					 "%" PRIu64 " values, for as many rows as columns: %s=row or %s=col says which",
+					 n, field->name, field->name);
 	give(m, field, row ? NPU_BCAST_ROW : col ? NPU_BCAST_COL : NPU_BCAST_FULL);
 	return true;
 }
@@ -362,8 +366,9 @@ static bool give_dim(struct making *m, const struct npu_field *field, uint64_t v
 	unsigned i = index_of(m, field);
 	uint64_t there = npu_field_get(field, &m->insn);
 	if (value > npu_field_max(field))
-		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span, "%s is %" PRIu64 ": must be 1 to %s",
-					 field->name, value, npu_count_text(npu_field_max(field)).text);
+		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
+					 "%s is %" PRIu64 ": must be 1 to %s", field->name, value,
+					 npu_count_text(npu_field_max(field)).text);
 	if (!is_given(m, field)) {
 		m->source[i] = (signed char)at;
 		give(m, field, value);
@@ -480,9 +485,10 @@ static bool give_pool(struct making *m, unsigned at)
 	if (v->rank < 0 || (v->whole && is_named(m, field_called(m, "page_rows"))))
 		return true;
 	if (v->rank != 3 || v->dim[2].stride != npu_dtype_bits(v->dtype) || v->layout != NPU_LAYOUT_ROW)
-		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
-					 "a pool is [pages, rows of a page, elements], as in pool[:, head, :, :]; this is %s",
-					 npu_mac_shape_text(v).text);
+		return npu_mac_refuse_as(
+		    m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
+		    "a pool is [pages, rows of a page, elements], as in pool[:, head, :, :]; this is %s",
+		    npu_mac_shape_text(v).text);
 	const uint64_t values[] = { v->dim[0].stride / 8, v->dim[1].length, v->dim[1].stride / 8, v->dim[2].length };
 	for (unsigned i = 0; i < 4; i++) {
 		const struct npu_field *field = field_called(m, names[i]);
@@ -630,7 +636,8 @@ static bool record_loops(struct npu_mac *s)
 {
 	uint32_t turn = record_turn(s, s->frame);
 	if (!turn)
-		return !s->out_of_memory; /* instructions before the first loop need no entry: see npu_macro_loop_values */
+		return !s->out_of_memory; /* instructions before the first loop need no entry: see npu_macro_loop_values
+					   */
 	if (s->ninsns >= s->insn_room) {
 		uint32_t room = s->ninsns < 512 ? 1024 : 2 * s->ninsns;
 		uint32_t *of = realloc(s->loops->of, room * sizeof *of);

@@ -15,8 +15,8 @@ static const struct npu_macro_options no_options;
  * faster one; what it refuses may still use slices or expressions. */
 static bool uses_macros(const char *text, const char *end)
 {
-	static const char *const words[] = { ".param", ".let", ".require", ".sram",    ".acc",	 ".free",
-					     ".for",   ".if",  ".macro",   ".include" };
+	static const char *const words[] = { ".param", ".let", ".require", ".sram",  ".acc",
+					     ".free",  ".for", ".if",      ".macro", ".include" };
 	while (text < end) {
 		while (text < end && (*text == ' ' || *text == '\t'))
 			text++;
@@ -131,8 +131,7 @@ static bool check_params(struct npu_mac *s)
 		struct npu_mac_span span = { name, name + strlen(name) };
 		s->failed = true;
 		return npu_fail(s->err, NPU_ERR_VALUE, "%s: %s has no .param %s%s", s->options->params[i],
-				s->cursor.file->source.file, name,
-				n ? npu_mac_hint_of(names, n, span).text : "");
+				s->cursor.file->source.file, name, n ? npu_mac_hint_of(names, n, span).text : "");
 	}
 	return true;
 }

@@ -105,8 +105,9 @@ struct npu_mac_binding *npu_mac_bind(struct npu_mac *s, struct npu_mac_symbol *s
 		npu_mac_no_memory(s);
 		return NULL;
 	}
-	*binding = (struct npu_mac_binding){ .value = value, .frame = s->depth ? s->macro_frame + 1 : 0, .span = span,
-					     .below = symbol->binding };
+	*binding = (struct npu_mac_binding){
+		.value = value, .frame = s->depth ? s->macro_frame + 1 : 0, .span = span, .below = symbol->binding
+	};
 	symbol->binding = binding;
 	s->undo[s->nundo++].symbol = symbol;
 	return binding;

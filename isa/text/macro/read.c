@@ -62,15 +62,21 @@ static const char *not_utf8(const char *at, const char *end)
 {
 	while (at < end) {
 		unsigned char c = (unsigned char)*at;
-		unsigned more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : 9;
+		unsigned more = c < 0x80                ? 0
+				: c >= 0xc2 && c < 0xe0 ? 1
+				: c >= 0xe0 && c < 0xf0 ? 2
+				: c >= 0xf0 && c < 0xf5 ? 3
+							: 9;
 		if (more == 9 || (uint64_t)(end - at) <= more)
 			return at;
 		for (unsigned i = 1; i <= more; i++)
 			if (((unsigned char)at[i] & 0xc0) != 0x80)
 				return at;
-		if (more == 2 && ((c == 0xe0 && (unsigned char)at[1] < 0xa0) || (c == 0xed && (unsigned char)at[1] > 0x9f)))
+		if (more == 2 &&
+		    ((c == 0xe0 && (unsigned char)at[1] < 0xa0) || (c == 0xed && (unsigned char)at[1] > 0x9f)))
 			return at;
-		if (more == 3 && ((c == 0xf0 && (unsigned char)at[1] < 0x90) || (c == 0xf4 && (unsigned char)at[1] > 0x8f)))
+		if (more == 3 &&
+		    ((c == 0xf0 && (unsigned char)at[1] < 0x90) || (c == 0xf4 && (unsigned char)at[1] > 0x8f)))
 			return at;
 		at += 1 + more;
 	}
@@ -133,7 +139,8 @@ static struct npu_mac_piece *read_plain(struct npu_mac *s, const char **at, cons
 		*at += **at == '\\' && *at + 1 < end ? 2 : 1;
 	bool doubled = *at + 1 < end && (*at)[0] == (*at)[1];
 	if (*at < end && **at == '}' && !doubled) {
-		npu_mac_refuse(s, (struct npu_mac_span){ *at, *at + 1 }, "a } without its {; a brace itself is written }}");
+		npu_mac_refuse(s, (struct npu_mac_span){ *at, *at + 1 },
+			       "a } without its {; a brace itself is written }}");
 		return NULL;
 	}
 	const char *stop = doubled ? *at + 1 : *at;

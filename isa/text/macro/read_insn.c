@@ -15,8 +15,8 @@ static bool refuse_key(struct npu_mac *s, const struct npu_op_info *op)
 		names[n++] = field->name;
 	if (!n)
 		return npu_mac_refuse(s, here, "%s takes no operands", op->mnemonic);
-	return npu_mac_refuse(s, here, "%s has no operand %.*s%s", op->mnemonic, (int)(here.end - here.begin), here.begin,
-			      npu_mac_hint_of(names, n, here).text);
+	return npu_mac_refuse(s, here, "%s has no operand %.*s%s", op->mnemonic, (int)(here.end - here.begin),
+			      here.begin, npu_mac_hint_of(names, n, here).text);
 }
 
 /* inf, -inf, nan, bits:0x... */
@@ -175,8 +175,8 @@ static bool read_call(struct npu_mac *s, struct npu_mac_stmt *stmt)
 		return false;
 	/* in the body of a macro it may be one that comes later */
 	if (!s->keep && !stmt->call.symbol->macro)
-		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s", stmt->call.symbol->name,
-				      npu_mac_hint_any(s, stmt->span).text);
+		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s",
+				      stmt->call.symbol->name, npu_mac_hint_any(s, stmt->span).text);
 	npu_mac_advance(s);
 	if (npu_mac_at_line_end(s))
 		return true;

@@ -56,8 +56,7 @@ static bool read_param(struct npu_mac *s, struct npu_mac_decl *d)
 		const struct npu_token word = s->cursor.token;
 		if (word.kind != NPU_TOKEN_NAME || n == MAX_CHOICES)
 			break;
-		const struct npu_mac_symbol *symbol =
-		    npu_mac_symbol(s, word.begin, (uint64_t)(word.end - word.begin));
+		const struct npu_mac_symbol *symbol = npu_mac_symbol(s, word.begin, (uint64_t)(word.end - word.begin));
 		if (!symbol)
 			return false;
 		choices[n++] = symbol->name;
@@ -107,8 +106,7 @@ static bool read_require(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	stmt->kind = NPU_MAC_REQUIRE;
 	if (!read_into(s, &stmt->require.condition))
 		return false;
-	return !npu_mac_take(s, ',') ||
-	       (stmt->require.text = npu_mac_read_text(s, "a message in quotes")) != NULL;
+	return !npu_mac_take(s, ',') || (stmt->require.text = npu_mac_read_text(s, "a message in quotes")) != NULL;
 }
 
 /* ---- tensors, buffers ---- */
@@ -149,8 +147,9 @@ static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned all
 		unsigned bit;
 		struct npu_mac_node **node;
 	} options[] = {
-		{ "at", OPT_AT, &d->at },	{ "layout", OPT_LAYOUT, &d->layout }, { "seed", OPT_SEED, &d->seed },
-		{ "file", OPT_FILE, NULL },	{ "bank", OPT_BANK, &d->bank },	      { "align", OPT_ALIGN, &d->align },
+		{ "at", OPT_AT, &d->at },          { "layout", OPT_LAYOUT, &d->layout },
+		{ "seed", OPT_SEED, &d->seed },    { "file", OPT_FILE, NULL },
+		{ "bank", OPT_BANK, &d->bank },    { "align", OPT_ALIGN, &d->align },
 		{ "bytes", OPT_BYTES, &d->bytes },
 	};
 	enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -631,12 +630,15 @@ static const struct directive {
 	const char *name;
 	bool (*read)(struct npu_mac *, struct npu_mac_stmt *);
 } directives[] = {
-	{ ".program", read_program }, { ".param", read_params },     { ".let", read_let },
-	{ ".require", read_require }, { ".tensor", read_tensor },    { ".sram", read_sram },
-	{ ".acc", read_acc },	      { ".buffer", read_buffer },    { ".free", read_free },
-	{ ".sem", read_sems },	      { ".table", read_table },	     { ".page", read_page },
-	{ ".region", read_region },   { ".endregion", read_endregion }, { ".loc", read_loc },
-	{ ".for", read_for },	      { ".if", read_if },	     { ".macro", read_macro },
+	{ ".program", read_program }, { ".param", read_params },
+	{ ".let", read_let },         { ".require", read_require },
+	{ ".tensor", read_tensor },   { ".sram", read_sram },
+	{ ".acc", read_acc },         { ".buffer", read_buffer },
+	{ ".free", read_free },       { ".sem", read_sems },
+	{ ".table", read_table },     { ".page", read_page },
+	{ ".region", read_region },   { ".endregion", read_endregion },
+	{ ".loc", read_loc },         { ".for", read_for },
+	{ ".if", read_if },           { ".macro", read_macro },
 	{ ".include", read_include },
 };
 

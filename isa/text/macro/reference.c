@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-
 static struct npu_reference_node *new_node(struct npu_mac *s, enum npu_reference_kind kind)
 {
 	struct npu_reference_node *r = npu_arena_alloc(s->result, 1, sizeof *r);
@@ -31,13 +30,15 @@ static struct npu_reference_node *number_of(struct npu_mac *s, const struct npu_
 	return r && npu_mac_real(s, node, &r->number) ? r : NULL;
 }
 
-static const struct npu_reference_node *turn(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_reference_node *a)
+static const struct npu_reference_node *turn(struct npu_mac *s, const struct npu_mac_node *node,
+					     const struct npu_reference_node *a)
 {
 	struct npu_reference_node *r = a ? new_node(s, NPU_REFERENCE_TURN) : NULL;
 	if (!r)
 		return NULL;
 	if (a->rank < 2) {
-		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, ".T turns a matrix, and this is %s", shape_text(a).text);
+		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, ".T turns a matrix, and this is %s",
+				  shape_text(a).text);
 		return NULL;
 	}
 	r->a = a;
@@ -48,7 +49,8 @@ static const struct npu_reference_node *turn(struct npu_mac *s, const struct npu
 	return r;
 }
 
-static const struct npu_reference_node *tensor_of(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_mac_object *object)
+static const struct npu_reference_node *tensor_of(struct npu_mac *s, const struct npu_mac_node *node,
+						  const struct npu_mac_object *object)
 {
 	struct npu_reference_node *r = new_node(s, NPU_REFERENCE_TENSOR);
 	if (!r)
@@ -77,7 +79,8 @@ static const struct npu_reference_node *name_of(struct npu_mac *s, const struct 
 	return number_of(s, node);
 }
 
-static const struct npu_reference_node *product(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_reference_node *a, const struct npu_reference_node *b)
+static const struct npu_reference_node *product(struct npu_mac *s, const struct npu_mac_node *node,
+						const struct npu_reference_node *a, const struct npu_reference_node *b)
 {
 	struct npu_reference_node *r = new_node(s, NPU_REFERENCE_PRODUCT);
 	if (!r)
@@ -88,8 +91,9 @@ static const struct npu_reference_node *product(struct npu_mac *s, const struct 
 	for (unsigned i = 0; fits && fewer->rank > 2 && i + 2 < more->rank; i++)
 		fits = more->shape[i] == fewer->shape[i];
 	if (!fits) {
-		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s @ %s: [m, k] @ [k, n], with the same dimensions before them",
-				  shape_text(a).text, shape_text(b).text);
+		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
+				  "%s @ %s: [m, k] @ [k, n], with the same dimensions before them", shape_text(a).text,
+				  shape_text(b).text);
 		return NULL;
 	}
 	r->a = a;
@@ -101,8 +105,9 @@ static const struct npu_reference_node *product(struct npu_mac *s, const struct 
 	return r;
 }
 
-static const struct npu_reference_node *elementwise(struct npu_mac *s, const struct npu_mac_node *node, enum npu_reference_kind kind,
-				 const struct npu_reference_node *a, const struct npu_reference_node *b)
+static const struct npu_reference_node *elementwise(struct npu_mac *s, const struct npu_mac_node *node,
+						    enum npu_reference_kind kind, const struct npu_reference_node *a,
+						    const struct npu_reference_node *b)
 {
 	struct npu_reference_node *r = new_node(s, kind);
 	if (!r)
@@ -146,7 +151,8 @@ static const struct npu_reference_node *binary_of(struct npu_mac *s, const struc
 	default: /* an integer */
 		return number_of(s, node);
 	}
-	const struct npu_reference_node *a = npu_mac_reference(s, node->a), *b = a ? npu_mac_reference(s, node->b) : NULL;
+	const struct npu_reference_node *a = npu_mac_reference(s, node->a),
+					*b = a ? npu_mac_reference(s, node->b) : NULL;
 	if (!b)
 		return NULL;
 	if (kind != NPU_REFERENCE_PRODUCT && !a->rank && !b->rank)

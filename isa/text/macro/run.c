@@ -43,8 +43,9 @@ static bool check_regions(struct npu_mac *s, struct npu_mac_span span, uint32_t 
 
 static bool run_turns(struct npu_mac *s, struct npu_mac_stmt *stmt, int64_t from, int64_t to, int64_t step)
 {
-	struct npu_mac_frame frame = { .kind = NPU_MAC_IN_LOOP, .symbol = stmt->loop.symbol, .span = stmt->span,
-				       .below = s->frame };
+	struct npu_mac_frame frame = {
+		.kind = NPU_MAC_IN_LOOP, .symbol = stmt->loop.symbol, .span = stmt->span, .below = s->frame
+	};
 	struct npu_mac_binding *b;
 	bool ok = true;
 	s->depth++;
@@ -81,13 +82,14 @@ static bool check_turns(struct npu_mac *s, const struct npu_mac_stmt *stmt, uint
 	for (const struct npu_mac_stmt *body = stmt->loop.body; body; body = body->next)
 		insns += body->kind == NPU_MAC_INSN;
 	if (insns && turns > (s->max_insns - s->ninsns) / insns)
-		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span,
-					 "%s turns of %s instructions each, but a program has at most %s: larger tiles or "
-					 "shorter lengths need fewer",
-					 npu_count_text(turns).text, npu_count_text(insns).text,
-					 npu_count_text(s->max_insns).text);
+		return npu_mac_refuse_as(
+		    s, NPU_ERR_FIT, stmt->span,
+		    "%s turns of %s instructions each, but a program has at most %s: larger tiles or "
+		    "shorter lengths need fewer",
+		    npu_count_text(turns).text, npu_count_text(insns).text, npu_count_text(s->max_insns).text);
 	if (turns > s->max_turns - s->turns_run)
-		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span, "%s turns: all loops and macros together have at most %s",
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span,
+					 "%s turns: all loops and macros together have at most %s",
 					 npu_count_text(turns).text, npu_count_text(s->max_turns).text);
 	return true;
 }
@@ -175,15 +177,17 @@ static bool run_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	const struct npu_mac_macro *m = stmt->call.symbol->macro;
 	uint32_t nundo = s->nundo, outside = s->macro_frame, regions = s->region_depth, base = s->region_base;
 	if (!m)
-		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s", stmt->call.symbol->name,
-				      npu_mac_hint_any(s, stmt->span).text);
+		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s",
+				      stmt->call.symbol->name, npu_mac_hint_any(s, stmt->span).text);
 	if (s->macros == NPU_MAC_MAX_DEPTH)
-		return npu_mac_refuse(s, stmt->span, "macros in macros more than %d deep: %s uses itself without an end",
+		return npu_mac_refuse(s, stmt->span,
+				      "macros in macros more than %d deep: %s uses itself without an end",
 				      NPU_MAC_MAX_DEPTH, m->name->name);
 	if (!read_args(s, stmt, m, values, given) || !count_turn(s, stmt->span))
 		return false;
-	struct npu_mac_frame frame = { .kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span,
-				       .below = s->frame };
+	struct npu_mac_frame frame = {
+		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .below = s->frame
+	};
 	bool ok = true;
 	s->macros++;
 	s->macro_frame = ++s->frames;
@@ -241,7 +245,8 @@ static bool run_region(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (strlen(name) > NPU_MAX_NAME)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "a name of more than %d bytes", NPU_MAX_NAME);
 	if (s->region_depth == NPU_MAX_DEPTH)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "regions nested more than %d deep", NPU_MAX_DEPTH);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "regions nested more than %d deep",
+					 NPU_MAX_DEPTH);
 	s->region_depth++;
 	npu_assembly_region_begin(s->assembly, name);
 	return true;
@@ -358,10 +363,9 @@ bool npu_mac_run_file(struct npu_mac *s, struct npu_mac_file *file)
 	if (nul)
 		return npu_mac_refuse(s, (struct npu_mac_span){ nul, nul + 1 }, "byte 0x00: this is no text");
 	s->open = &open;
-	s->cursor = (struct npu_mac_cursor){ .file = file,
-					     .lexer = { file->source.begin, file->source.end },
-					     .line = 1,
-					     .before = file->source.begin };
+	s->cursor = (struct npu_mac_cursor){
+		.file = file, .lexer = { file->source.begin, file->source.end }, .line = 1, .before = file->source.begin
+	};
 	s->cursor.token = npu_lex(&s->cursor.lexer);
 	for (struct npu_mac_stmt *stmt; !s->stopped && (stmt = npu_mac_read_stmt(s)) != NULL;) {
 		if (!s->failed) {

@@ -12,9 +12,9 @@
 #include "isa/text/symbols.h"
 
 enum {
-	NPU_MAC_MAX_DEPTH = 64,          /* blocks in blocks, macros in macros, files in files */
-	NPU_MAC_MAX_NESTING = 400,       /* brackets and operators in an expression */
-	NPU_MAC_MAX_OBJECTS = 16384,     /* buffers, tensors, tables */
+	NPU_MAC_MAX_DEPTH = 64,      /* blocks in blocks, macros in macros, files in files */
+	NPU_MAC_MAX_NESTING = 400,   /* brackets and operators in an expression */
+	NPU_MAC_MAX_OBJECTS = 16384, /* buffers, tensors, tables */
 };
 
 #define NPU_MAC_MISSING UINT32_MAX
@@ -39,23 +39,23 @@ struct npu_mac_object {
 	uint32_t layout;
 	unsigned rank; /* 0: bytes without a shape */
 	struct npu_mac_dim dim[NPU_MAX_RANK];
-	uint64_t bytes;  /* of each buffer */
-	uint64_t addr;   /* of a tensor */
+	uint64_t bytes; /* of each buffer */
+	uint64_t addr;  /* of a tensor */
 	/* buffers */
 	bool accum, placed, freed;
 	int64_t at, bank;
 	uint64_t align;
-	uint32_t *locals, *handles; /* [count] */
-	uint32_t *buffers;          /* [count] in the program; NPU_MAC_MISSING: not declared yet */
-	uint32_t room;              /* of arrays that are declared one by one */
-	struct npu_mac_object *next;          /* waits for a place */
+	uint32_t *locals, *handles;  /* [count] */
+	uint32_t *buffers;           /* [count] in the program; NPU_MAC_MISSING: not declared yet */
+	uint32_t room;               /* of arrays that are declared one by one */
+	struct npu_mac_object *next; /* waits for a place */
 };
 
 /* Part of a tensor or buffer, or just an address. */
 struct npu_mac_view {
 	const struct npu_mac_object *object; /* NULL: an address */
 	bool dram, turned;
-	bool whole; /* neither sliced nor turned: with sizes by name, just an address, as in flat text */
+	bool whole;    /* neither sliced nor turned: with sizes by name, just an address, as in flat text */
 	uint64_t addr; /* local address, or in DRAM */
 	enum npu_dtype dtype;
 	uint32_t layout;
@@ -159,9 +159,9 @@ struct npu_mac {
 	struct npu_mac_pool pool;
 	bool keep; /* nodes go to the arena: the body of a macro */
 	struct npu_symbols symbols;
-	bool quoted_indices; /* a name like "k[0]" exists */
-	struct npu_symbols mnemonics;  /* index of npu_ops */
-	struct npu_mac_op *ops;        /* [npu_nops] isa/text/macro/insn.c */
+	bool quoted_indices;          /* a name like "k[0]" exists */
+	struct npu_symbols mnemonics; /* index of npu_ops */
+	struct npu_mac_op *ops;       /* [npu_nops] isa/text/macro/insn.c */
 	struct npu_mac_frame *frame;
 	uint32_t frames; /* macro calls so far: the number of the newest */
 	uint32_t macro_frame;
@@ -174,7 +174,7 @@ struct npu_mac {
 	uint64_t turns_run, max_turns;
 	struct npu_mac_undo {
 		struct npu_mac_symbol *symbol;
-	} *undo;
+	} * undo;
 	uint32_t nundo, undo_room;
 	struct npu_mac_binding *free_bindings;
 	struct npu_mac_kept_view *free_views;
@@ -183,13 +183,13 @@ struct npu_mac {
 	struct npu_placer *placer;
 	struct npu_capacity capacity;
 	struct npu_mac_object *pending, **last_pending;
-	uint32_t placings;  /* groups of buffers that were placed */
+	uint32_t placings;   /* groups of buffers that were placed */
 	uint32_t only_until; /* stop after so many; 0: do not */
-	bool full;          /* buffers did not fit */
+	bool full;           /* buffers did not fit */
 	uint64_t dram_used;
 	uint32_t ninsns, max_insns, nsems, ntensors, ntables, nobjects, nbuffers;
 	uint32_t region_depth, region_base; /* base: at the start of the block that runs */
-	const char *placed_file; /* .loc */
+	const char *placed_file;            /* .loc */
 	bool placed, started;
 
 	struct npu_macro_tensor *tensors;

@@ -42,7 +42,7 @@ enum npu_mac_function {
 #define F(NAME, text, least, most) NPU_MAC_FN_##NAME,
 	NPU_MAC_FUNCTIONS(F)
 #undef F
-	NPU_MAC_FN_COUNT
+	    NPU_MAC_FN_COUNT
 };
 
 /* One index of a bracket: i, from:to, from:+length, or :, each end of which may be missing. */
@@ -64,8 +64,9 @@ struct npu_mac_bracket {
 struct npu_mac_node {
 	uint8_t kind; /* enum npu_mac_node_kind */
 	bool turned;
-	uint8_t n;   /* brackets or args */
-	uint16_t op; /* of UNARY and BINARY: struct npu_token.punct; of CALL: enum npu_mac_function; of ADDRESS: s, a, d */
+	uint8_t n; /* brackets or args */
+	uint16_t
+	    op; /* of UNARY and BINARY: struct npu_token.punct; of CALL: enum npu_mac_function; of ADDRESS: s, a, d */
 	struct npu_mac_span span;
 	union {
 		int64_t number;

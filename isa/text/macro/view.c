@@ -25,8 +25,9 @@ static const struct npu_mac_value *find_indexed(struct npu_mac *s, const struct 
 {
 	char name[NPU_MAX_NAME + 32];
 	int64_t i;
-	if (!s->quoted_indices || !node->n || node->brackets[0].n != 1 || node->brackets[0].items[0].kind != NPU_MAC_ONE ||
-	    node->symbol->length > NPU_MAX_NAME || !npu_mac_int(s, node->brackets[0].items[0].from, &i))
+	if (!s->quoted_indices || !node->n || node->brackets[0].n != 1 ||
+	    node->brackets[0].items[0].kind != NPU_MAC_ONE || node->symbol->length > NPU_MAX_NAME ||
+	    !npu_mac_int(s, node->brackets[0].items[0].from, &i))
 		return NULL;
 	int length = snprintf(name, sizeof name, "%s[%" PRId64 "]", node->symbol->name, i);
 	const struct npu_symbol *found = npu_symbols_find(&s->symbols, name, (uint64_t)length);
@@ -65,8 +66,9 @@ static bool pick(struct npu_mac *s, const struct npu_mac_node *node, const char 
 	if (!npu_mac_int(s, b->items[0].from, &i))
 		return false;
 	if (i < 0 || i >= count)
-		return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "%s[%" PRId64 "]: there are %s[0] to %s[%" PRIu32 "]",
-					 name, i, name, name, count - 1);
+		return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span,
+					 "%s[%" PRId64 "]: there are %s[0] to %s[%" PRIu32 "]", name, i, name, name,
+					 count - 1);
 	*out = (uint32_t)i;
 	return true;
 }
@@ -171,7 +173,8 @@ static bool reshape(struct npu_mac *s, struct npu_mac_view *v, const struct npu_
 	struct npu_matrix matrix;
 	bool vector;
 	if (v->rank < 0 || v->layout != NPU_LAYOUT_ROW || !npu_mac_matrix_of(v, &matrix, &vector) || matrix.stride)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "only what lies dense in rows can have another shape");
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span,
+					 "only what lies dense in rows can have another shape");
 	uint64_t there = npu_matrix_extent(&matrix), bits = npu_dtype_bits(v->dtype), bytes = 0;
 	for (unsigned d = b->n; d-- > 0;) {
 		int64_t length;
@@ -182,8 +185,9 @@ static bool reshape(struct npu_mac *s, struct npu_mac_view *v, const struct npu_
 		bool over = innermost ? (bytes = npu_dtype_bytes(v->dtype, (uint64_t)length), false)
 				      : __builtin_mul_overflow(bytes, (uint64_t)length, &bytes);
 		if (over || bytes > there)
-			return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "this shape takes more than the %" PRIu64
-						 " bytes of %s", there, v->object->name);
+			return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span,
+						 "this shape takes more than the %" PRIu64 " bytes of %s", there,
+						 v->object->name);
 	}
 	v->rank = (int)b->n;
 	return true;
@@ -204,7 +208,8 @@ static bool view_of_object(struct npu_mac *s, const struct npu_mac_node *node, s
 		*brackets = 1;
 	}
 	if (object->room && object->buffers[i] == NPU_MAC_MISSING)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s[%" PRIu32 "] is not declared", object->name, i);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s[%" PRIu32 "] is not declared", object->name,
+					 i);
 	if (object->freed)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s was freed", object->name);
 	if (object->kind == NPU_MAC_BUFFER_OBJECT && !object->placed && !npu_mac_place_pending(s))
@@ -254,7 +259,8 @@ static bool view_of_address(struct npu_mac *s, const struct npu_mac_node *node, 
 	uint64_t limit = dram ? NPU_DRAM_LIMIT : NPU_LOCAL_LIMIT;
 	if (!npu_mac_int_in(s, node->a, "an address", 0, (int64_t)limit - 1, &value))
 		return false;
-	*out = (struct npu_mac_view){ .dram = dram, .rank = -1,
+	*out = (struct npu_mac_view){ .dram = dram,
+				      .rank = -1,
 				      .addr = (uint64_t)value | (node->op == 'a' ? NPU_ACC_BIT : 0) };
 	return true;
 }
@@ -315,7 +321,8 @@ static unsigned merge(const struct npu_mac_view *v, struct npu_mac_dim dim[NPU_M
 	for (int d = 0; d < v->rank; d++) {
 		bool joins = rank > 0 && d + 1 < v->rank && dim[rank - 1].stride == v->dim[d].length * v->dim[d].stride;
 		if (joins)
-			dim[rank - 1] = (struct npu_mac_dim){ dim[rank - 1].length * v->dim[d].length, v->dim[d].stride };
+			dim[rank - 1] =
+			    (struct npu_mac_dim){ dim[rank - 1].length * v->dim[d].length, v->dim[d].stride };
 		else
 			dim[rank++] = v->dim[d];
 	}
