@@ -110,6 +110,31 @@ says 1 'data/copy.npu:6:10: local is 16 x 64 and makes rows 16, but dram is 32 x
 sed -i 's/{16, 64}//; s/32\] fp16 out/32] fp16 out seed=3/' data/copy.npu
 says 2 'data/copy.npu:2:33: the program fills B: seed= is for inputs' run data/copy.npu --values
 
+# What a reference may say: of a program that copies, every way to say "the same", and other things.
+copies() {
+    printf '%s\n' '.tensor A[2, 8, 16] fp16 in' '.tensor I[16, 16] fp16 in file="unit.bin"' ".tensor B[2, 8, 16] fp16 out = $1" \
+        '.sram a[16, 16] fp16' '.sem full' 'load a, A post full' 'store B, a wait full'
+}
+for row in {0..15}; do
+    for column in {0..15}; do
+        [ "$row" = "$column" ] && printf '\x00\x3c' || printf '\x00\x00'
+    done
+done >unit.bin
+for same in 'A' '-(-A)' '(A.T).T' 'A + 0 * A' '2 * A / 2' 'A - 0' 'repeat(A, 1)' 'A @ I' 'A @ I.T' 'exp(A) * 0 + A' \
+    'softmax(A) * 0 + A' '1 ? A : I' 'A * sqrt(4) / max(1, 2)' 'padded(A, 16)'; do
+    copies "$same" >copy.npu
+    says 0 '' run copy.npu --values
+    has '^B +fp16 +256 .* \.$' out
+done
+for other in 'A + 1' '2 * A' '-A' 'exp(A)' 'softmax(A)' 'padded(A, 15)' 'causal(A)' 'A / 3'; do
+    copies "$other" >copy.npu
+    checks=$((checks + 1))
+    "$NPUSIM" run copy.npu --values >out 2>err && fail "a copy passed for $other"
+    has 'elements are wrong$' err
+done
+copies 'A.T' >copy.npu
+says 2 'copy.npu:3:32: the reference is 2 x 16 x 8, and B is 2 x 8 x 16' run copy.npu --values
+
 # A race names the turns of the loops.
 sed 's/wait k_free\[y\]:(j > 0)  //; s/\(load q.*\)wait k_free\[y\]/\1/' "$traces/qk_tiled.npu" >race.npu
 says 1 '' check race.npu seq=512 heads=1

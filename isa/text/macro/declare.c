@@ -636,6 +636,16 @@ static bool declare_sem(struct npu_mac *s, const struct npu_mac_decl *d)
 
 /* ---- tables, pages ---- */
 
+bool npu_mac_count_records(struct npu_mac *s, struct npu_mac_span span, uint64_t n)
+{
+	s->records += n;
+	if (s->records <= NPU_MAC_MAX_RECORDS)
+		return true;
+	return npu_mac_refuse_as(s, NPU_ERR_FIT, span,
+				 "more than %s regions, page records and entries of tables together",
+				 npu_count_text(NPU_MAC_MAX_RECORDS).text);
+}
+
 /* splitmix64 */
 static uint64_t random_next(uint64_t *state)
 {
@@ -684,7 +694,7 @@ static bool declare_table(struct npu_mac *s, const struct npu_mac_decl *d)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "more than %d tables", UINT16_MAX);
 	struct npu_table t = { .count = (uint32_t)count, .sequence = (uint32_t)sequence, .name = name };
 	name_element(name, sizeof name, o, index);
-	if (!take_dram(s, d, 4 * (uint64_t)count, &t.addr))
+	if (!npu_mac_count_records(s, d->span, (uint64_t)count) || !take_dram(s, d, 4 * (uint64_t)count, &t.addr))
 		return false;
 	uint32_t *entries = malloc((size_t)(count ? count : 1) * sizeof *entries);
 	if (!entries)
@@ -724,6 +734,8 @@ static bool declare_page(struct npu_mac *s, const struct npu_mac_stmt *stmt)
 	struct npu_page_event e = { .pool = pool.object->index,
 				    .state = stmt->page.state,
 				    .sequence = (uint32_t)sequence };
+	if (!npu_mac_count_records(s, stmt->span, (uint64_t)(end - first)))
+		return false;
 	for (int64_t page = first; page < end; page++) {
 		e.page = (uint32_t)page;
 		npu_assembly_page(s->assembly, &e);

@@ -247,6 +247,8 @@ static bool run_region(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (s->region_depth == NPU_MAX_DEPTH)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, stmt->span, "regions nested more than %d deep",
 					 NPU_MAX_DEPTH);
+	if (!npu_mac_count_records(s, stmt->span, 1))
+		return false;
 	s->region_depth++;
 	npu_assembly_region_begin(s->assembly, name);
 	return true;

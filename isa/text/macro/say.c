@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 12, LONGEST_NAME = 64, MOST_NAMES = 4096 };
+enum { MOST_FRAMES = 12, MOST_MISTAKES = 1000, LONGEST_NAME = 64, MOST_NAMES = 4096 };
 
 static const struct npu_source *source_of(const struct npu_mac *s, const char *at)
 {
@@ -67,7 +67,7 @@ static bool refuse(struct npu_mac *s, enum npu_error_code code, struct npu_mac_s
 	if (shown)
 		note_frames(s);
 	s->failed = true;
-	s->stopped |= !s->reading;
+	s->stopped |= !s->reading || s->diag.count == MOST_MISTAKES;
 	return false;
 }
 

@@ -12,9 +12,10 @@
 #include "isa/text/symbols.h"
 
 enum {
-	NPU_MAC_MAX_DEPTH = 64,      /* blocks in blocks, macros in macros, files in files */
-	NPU_MAC_MAX_NESTING = 400,   /* brackets and operators in an expression */
-	NPU_MAC_MAX_OBJECTS = 16384, /* buffers, tensors, tables */
+	NPU_MAC_MAX_DEPTH = 64,        /* blocks in blocks, macros in macros, files in files */
+	NPU_MAC_MAX_NESTING = 400,     /* brackets and operators in an expression */
+	NPU_MAC_MAX_RECORDS = 1 << 26, /* regions, page records, entries of tables: 2 GiB */
+	NPU_MAC_MAX_OBJECTS = 16384,   /* buffers, tensors, tables */
 };
 
 #define NPU_MAC_MISSING UINT32_MAX
@@ -188,6 +189,7 @@ struct npu_mac {
 	bool full;           /* buffers did not fit */
 	uint64_t dram_used;
 	uint32_t ninsns, max_insns, nsems, ntensors, ntables, nobjects, nbuffers;
+	uint64_t records;
 	uint32_t region_depth, region_base; /* base: at the start of the block that runs */
 	const char *placed_file;            /* .loc */
 	bool placed, started;
@@ -282,6 +284,8 @@ bool npu_mac_run(struct npu_mac *, struct npu_mac_stmt *);
 bool npu_mac_run_file(struct npu_mac *, struct npu_mac_file *);
 bool npu_mac_declare(struct npu_mac *, struct npu_mac_stmt *);
 bool npu_mac_place_pending(struct npu_mac *);
+/* Counts what fills memory without an instruction. */
+bool npu_mac_count_records(struct npu_mac *, struct npu_mac_span, uint64_t n);
 bool npu_mac_prepare_ops(struct npu_mac *);
 bool npu_mac_run_insn(struct npu_mac *, struct npu_mac_stmt *);
 /* A tree for a reference; its shape is that of the tensor. */

@@ -119,7 +119,7 @@ struct npu_mac_insn {
 struct npu_mac_decl {
 	struct npu_mac_symbol *symbol;
 	struct npu_mac_span span; /* of the name */
-	bool accum, array, has_max, has_initial;
+	bool accum, array;
 	struct npu_mac_node *count; /* of an array */
 	unsigned rank;
 	struct npu_mac_node *shape[NPU_MAC_MAX_RANK];
