@@ -137,6 +137,19 @@ struct npu_dma attn_kv_rows(const struct attn *a, struct npu_dram t, uint32_t lo
 	return rows_of(a, t, local, attn_kv_head(a, head) * a->seq + row, rows);
 }
 
+bool attn_array_turns_k(const struct npu_builder *b)
+{
+	return !npu_builder_capacity(b)->no_transpose_b;
+}
+
+struct npu_dma attn_k_rows(const struct npu_builder *b, const struct attn *a, struct npu_dram t, uint32_t local,
+			   uint64_t head, uint64_t row, uint32_t rows)
+{
+	struct npu_dma k = attn_kv_rows(a, t, local, head, row, rows);
+	k.transpose = !attn_array_turns_k(b);
+	return k;
+}
+
 struct npu_dma attn_block(const struct attn *a, struct npu_dram t, enum npu_dtype type, uint32_t local, uint64_t head,
 			  uint64_t row, uint32_t rows, uint64_t key, uint32_t keys)
 {

@@ -53,6 +53,12 @@ struct npu_dma attn_q_rows(const struct attn *, struct npu_dram, uint32_t local,
 			   uint32_t rows);
 struct npu_dma attn_kv_rows(const struct attn *, struct npu_dram, uint32_t local, uint64_t head, uint64_t row,
 			    uint32_t rows);
+/* Rows of K for a product q k^T. SRAM holds them as DRAM does, [rows, dim], and the array turns them on their way in;
+ * where it cannot, the load does, and SRAM holds [dim, rows]. */
+struct npu_dma attn_k_rows(const struct npu_builder *, const struct attn *, struct npu_dram, uint32_t local,
+			   uint64_t head, uint64_t row, uint32_t rows);
+/* transpose_b of that product. */
+bool attn_array_turns_k(const struct npu_builder *);
 /* A block of S or P: rows x keys from (row, key) on. */
 struct npu_dma attn_block(const struct attn *, struct npu_dram, enum npu_dtype, uint32_t local, uint64_t head,
 			  uint64_t row, uint32_t rows, uint64_t key, uint32_t keys);

@@ -138,7 +138,7 @@ static void load_k(struct flash *f, const struct tile *t)
 {
 	uint32_t k_at = ring_at(&f->in.k, t->number).at;
 	struct npu_dma q = attn_q_rows(&f->a, f->t.Q, f->in.q[t->row % f->in.nq], t->head, t->i, t->rows);
-	struct npu_dma k = attn_kv_rows(&f->a, f->t.K, k_at, t->head, t->j, t->keys);
+	struct npu_dma k = attn_k_rows(f->b, &f->a, f->t.K, k_at, t->head, t->j, t->keys);
 	load_qk(f->b, &f->in, q, k, t->first, t->row, t->number);
 }
 
@@ -164,7 +164,7 @@ static void multiply_qk(const struct flash *f, const struct tile *t)
 		.k = (uint32_t)a->dim,
 		.a_type = a->type,
 		.b_type = a->type,
-		.transpose_b = 1,
+		.transpose_b = attn_array_turns_k(f->b),
 		.masked = attn_masked_macs(a, t->i, t->rows, t->j, t->keys),
 	};
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },

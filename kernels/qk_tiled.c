@@ -10,7 +10,7 @@
  *         store   S[h, i, j] = s
  *
  * q, k and s are ping-pong pairs: tile j + 1 loads while tile j multiplies and tile j - 1 is stored. k lies in SRAM as
- * DRAM holds it, [keys, dim]; the array turns it. */
+ * DRAM holds it, [keys, dim], and the array turns it; on an array that cannot, the load does. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
@@ -93,14 +93,14 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 					.k = (uint32_t)a->dim,
 					.a_type = a->type,
 					.b_type = a->type,
-					.transpose_b = 1,
+					.transpose_b = attn_array_turns_k(b),
 					.masked = attn_masked_macs(a, i, rows, j, keys),
 				};
 				struct npu_dma scores = attn_block(a, t->S, score_type(a), s.at, h, i, rows, j, keys);
 				struct npu_semaphore done = tile + 1 == tiles ? phase.done : NPU_NO_SEMAPHORE;
 
 				load_qk(b, &p.in, attn_q_rows(a, t->Q, q_at, h, i, rows),
-					attn_kv_rows(a, t->K, k.at, h, j, keys), j == 0, row, tile);
+					attn_k_rows(b, a, t->K, k.at, h, j, keys), j == 0, row, tile);
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
 					 &(struct npu_order){ .wait = { k.full, s.free }, .post = { k.free, s.full } });
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = scores },

@@ -42,6 +42,7 @@ struct npu_capacity hw_capacity(const struct hw *hw)
 		.dram_granule = dram_burst_bytes(&hw->dram),
 		.load_channels = (uint32_t)hw->dma.load_channels,
 		.store_channels = (uint32_t)hw->dma.store_channels,
+		.no_transpose_b = !hw->matrix.transposer && hw->matrix.dataflow == HW_DATAFLOW_WS,
 	};
 }
 

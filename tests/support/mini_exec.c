@@ -146,7 +146,16 @@ static void dma(struct mini *m, const struct npu_dma *d, bool store)
 {
 	struct view l = local(d->local, d->local_stride, d->dtype, d->cols),
 		    e = dram(d->dram, d->dram_stride, d->dtype, d->cols);
-	copy(m, store ? &l : &e, store ? &e : &l, d->rows, d->cols);
+	if (d->dram_layout || d->local_layout || (d->transpose && store))
+		abort();
+	if (!d->transpose) {
+		copy(m, store ? &l : &e, store ? &e : &l, d->rows, d->cols);
+		return;
+	}
+	l.stride = d->local_stride ? d->local_stride : d->rows * size_of(d->dtype);
+	for (uint64_t r = 0; r < d->rows; r++)
+		for (uint64_t c = 0; c < d->cols; c++)
+			memcpy(bytes_at(m, &l, c, r), bytes_at(m, &e, r, c), size_of(d->dtype));
 }
 
 static void gather(struct mini *m, const struct npu_paged *p)
