@@ -475,13 +475,32 @@ struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dty
 
 uint32_t npu_block_table(struct npu_builder *b, const char *name, uint32_t count, const uint32_t *entries)
 {
+	return npu_sequence_table(b, name, 0, count, entries);
+}
+
+void npu_page(struct npu_builder *b, struct npu_dram pool, uint32_t first, uint32_t count, enum npu_page_state state,
+	      uint32_t sequence)
+{
+	for (uint32_t i = 0; i < count && !npu_builder_failed(b); i++)
+		npu_assembly_page(b->assembly, &(struct npu_page_event){
+						   .pool = pool.index,
+						   .page = first + i,
+						   .state = state,
+						   .sequence = state == NPU_PAGE_OWNED ? sequence : 0,
+					       });
+}
+
+uint32_t npu_sequence_table(struct npu_builder *b, const char *name, uint32_t sequence, uint32_t count,
+			    const uint32_t *entries)
+{
 	if (npu_builder_failed(b))
 		return 0;
 	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count);
 	if (npu_builder_failed(b))
 		return 0;
 	return npu_assembly_table(
-	    b->assembly, &(struct npu_table){ .name = name, .addr = addr, .count = count, .entries = entries });
+	    b->assembly, &(struct npu_table){
+			     .name = name, .addr = addr, .count = count, .entries = entries, .sequence = sequence });
 }
 
 /* ---- semaphores, regions, instructions ---- */

@@ -81,6 +81,14 @@ struct npu_order {
 /* -- npu.h -- */
 /* A block table, in DRAM too; its index for gather and scatter. */
 uint32_t npu_block_table(struct npu_builder *, const char *name, uint32_t count, const uint32_t *entries);
+/* The same, of one sequence: the checker looks whether the pages that it names are that sequence's. */
+uint32_t npu_sequence_table(struct npu_builder *, const char *name, uint32_t sequence, uint32_t count,
+			    const uint32_t *entries);
+/* From the next instruction on, pages [first, first + count) of a pool are free, owned by a sequence, or shared:
+ * records of who hands pages out, for the checker alone. Pages of a pool that has records are free before the first
+ * one. */
+void npu_page(struct npu_builder *, struct npu_dram pool, uint32_t first, uint32_t count, enum npu_page_state,
+	      uint32_t sequence);
 void npu_region(struct npu_builder *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void npu_region_end(struct npu_builder *);
 /* -- private -- */

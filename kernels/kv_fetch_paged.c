@@ -16,6 +16,8 @@
 #include <stdlib.h>
 
 enum { SEQ, KV_HEADS, HEAD_DIM, DTYPE, PAGE, SEED, TILE_KV, BUFFERING };
+/* The number of the one sequence, which owns all pages of the pool. */
+enum { SEQUENCE = 0 };
 
 static const struct npu_param params[] = {
 	[SEQ] = PARAM_INT("seq", 1024, 1, MAX_LENGTH, "token", "tokens of the sequence"),
@@ -145,8 +147,9 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	uint32_t *order = shuffled(f.pages, f.seed);
 	if (!order)
 		return false;
-	uint32_t table = npu_block_table(b, "pages", (uint32_t)f.pages, order);
+	uint32_t table = npu_sequence_table(b, "pages", SEQUENCE, (uint32_t)f.pages, order);
 	free(order);
+	npu_page(b, pool, 0, (uint32_t)f.pages, NPU_PAGE_OWNED, SEQUENCE);
 	if (!place(&f))
 		return false;
 	ring_init(b, &f.kv, "kv");

@@ -140,6 +140,28 @@ START_TEST(a_second_buffer_goes_before_a_third)
 }
 END_TEST
 
+START_TEST(pages_are_recorded_with_their_owner)
+{
+	struct npu_builder *b = edge();
+	struct npu_dram pool = npu_tensor(b, "pool", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ 8, 64 });
+	npu_sequence_table(b, "mine", 7, 2, (uint32_t[]){ 5, 4 });
+	npu_page(b, pool, 4, 2, NPU_PAGE_OWNED, 7);
+	emit_sync(b);
+	npu_page(b, pool, 4, 1, NPU_PAGE_FREE, 7);
+	emit_sync(b);
+	struct npu_program *p = finish(b);
+	ck_assert_uint_eq(p->tables[0].sequence, 7);
+	ck_assert_uint_eq(p->npages, 3);
+	ck_assert_uint_eq(p->pages[1].page, 5);
+	ck_assert_uint_eq(p->pages[1].state, NPU_PAGE_OWNED);
+	ck_assert_uint_eq(p->pages[1].sequence, 7);
+	ck_assert_uint_eq(p->pages[2].insn, 1);
+	ck_assert_uint_eq(p->pages[2].state, NPU_PAGE_FREE);
+	ck_assert_uint_eq(p->pages[2].sequence, 0);
+	npu_program_free(p);
+}
+END_TEST
+
 START_TEST(released_bytes_are_used_again)
 {
 	struct npu_builder *b = edge();
@@ -299,6 +321,7 @@ int main(void)
 	tcase_add_test(t, what_fits_by_its_sum_is_packed);
 	tcase_add_test(t, second_buffers_come_as_far_as_there_is_room);
 	tcase_add_test(t, a_second_buffer_goes_before_a_third);
+	tcase_add_test(t, pages_are_recorded_with_their_owner);
 	tcase_add_test(t, released_bytes_are_used_again);
 	tcase_add_test(t, what_does_not_fit_is_named_with_a_map);
 	tcase_add_test(t, the_first_error_sticks);

@@ -34,7 +34,8 @@ static uint16_t half_from_double(double x)
 	uint16_t sign = signbit(x) ? 0x8000 : 0;
 	if (isnan(x))
 		return 0x7e00;
-	/* Units of 2^-10 of the power of two below, no finer than the subnormal ones; the default rounding is to even. */
+	/* Units of 2^-10 of the power of two below, no finer than the subnormal ones; the default rounding is to even.
+	 */
 	int power = x != 0 && fabs(x) >= 0x1p-14 ? ilogb(x) : -14;
 	double units = nearbyint(ldexp(fabs(x), 10 - power));
 	if (ldexp(units, power - 10) >= 65536)
