@@ -52,6 +52,9 @@ static inline uint64_t min64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Of a rare or long branch, so that the usual and short one saves no registers for it. */
+#define OUT_OF_LINE __attribute__((noinline))
+
 /* A bit for each bank of a channel. */
 typedef uint64_t bank_set;
 static inline bank_set bit(uint32_t bank)
@@ -235,8 +238,6 @@ struct channel {
 	struct door door[DRAM_PORTS];
 	uint32_t writes_outside;              /* pieces at the doors */
 	struct row_set reads_outside, writes; /* rows of pieces at the doors; of all that wait */
-	uint16_t reads[PIECE_BURSTS + 1];     /* pieces that wait with as many bursts to go */
-	uint32_t some_reads;                  /* a bit for each of these numbers */
 	uint64_t entry_clk;                   /* when the next piece can come in, unless door_moved */
 	uint32_t entry_port;
 	bool door_moved;
@@ -268,6 +269,7 @@ struct piece {
 	uint16_t lane[MAX_GROUPS];      /* entry or NO_ENTRY */
 	uint32_t lane_gone[MAX_GROUPS]; /* clk after `accepted` of its last column command, UINT32_MAX: to come */
 	uint8_t bursts, left, lanes, channel, bank;
+	uint8_t row_key; /* in a row_set */
 	bool write;
 };
 
@@ -311,7 +313,8 @@ static inline void piece_gone(const struct dram *d, const struct piece *p)
 	request_of(d, p->request)->held--;
 } /* from the controller */
 
-/* map.c: sets channel, bank, row, column, bursts and lanes of the piece that begins at p->addr with nbytes to go */
+/* map.c: sets channel, bank, row, column, bursts, lanes and row_key of the piece that begins at p->addr with nbytes to
+ * go */
 void dram_place(const struct dram *, struct piece *p, uint32_t nbytes);
 struct lane {
 	uint32_t bank, column;
@@ -352,18 +355,11 @@ void dram_enter(struct dram *, struct channel *, uint32_t port);
 void dram_to_door(struct dram *, struct channel *, uint32_t port, uint32_t piece);
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
 void dram_row_closed(struct channel *, uint32_t bank);
-/* Bursts that waited in a queue have gone; those of one entry. */
-void dram_bursts_taken(const struct dram *, struct channel *, struct queue *, uint32_t bursts);
+/* Bursts of an entry have gone. */
 void dram_lane_advances(const struct dram *, struct channel *, struct queue *, uint16_t entry, uint32_t bursts);
 void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
 void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
 
-/* The banks of a piece differ in their group alone. */
-static inline uint32_t row_key(const struct dram *d, const struct piece *p)
-{
-	uint32_t row = (p->row << d->plan.bank_bits | (p->bank & d->plan.bank.mask)) + 1;
-	return row * 0x9e3779b1u >> 26;
-}
 static inline bool row_set_has(const struct row_set *set, uint32_t key)
 {
 	return set->some >> key & 1;
@@ -382,17 +378,6 @@ static inline void row_set_drop(struct row_set *set, uint32_t key)
 /* train.c: the next burst of the entry starts at clk; those of its piece that surely follow it go with it, before
  * `before`. */
 void dram_train(struct dram *, struct channel *, uint16_t entry, uint64_t clk, uint64_t before);
-
-/* A read piece has `now` bursts to go after `before`; 0: it is new, or complete. */
-static inline void read_advances(struct channel *ch, uint32_t before, uint32_t now)
-{
-	if (before && --ch->reads[before] == 0)
-		ch->some_reads &= ~(1u << before);
-	if (now) {
-		ch->reads[now]++;
-		ch->some_reads |= 1u << now;
-	}
-}
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */
 void dram_channel_run(struct dram *, struct channel *, uint64_t stop);

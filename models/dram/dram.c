@@ -248,16 +248,12 @@ static uint64_t run_ideal(struct dram *d)
 	return due;
 }
 
-/* The earliest completion that decisions of a channel can bring: a write completes as it enters the queue, a read that
- * finds one there likewise, any other read with its last burst, and nothing is told of writes in the queue. */
+/* The earliest completion that a channel's next decision can bring: a write completes as it enters the queue, a read
+ * that finds one there likewise, any other read after its data. */
 static uint64_t tells_at(const struct dram *d, const struct channel *ch)
 {
-	if (ch->writes_outside || ch->writes.some & ch->reads_outside.some)
-		return ch->due;
-	if (!ch->some_reads)
-		return NEVER;
-	uint32_t bursts = (uint32_t)__builtin_ctz(ch->some_reads);
-	return plus(ch->due, (bursts - 1) * d->plan.burst_clk + d->plan.read_clk);
+	bool at_once = ch->writes_outside || ch->writes.some & ch->reads_outside.some;
+	return plus(ch->due, at_once ? 0 : d->plan.read_clk);
 }
 
 struct turn {

@@ -51,6 +51,12 @@ static uint32_t channel_hash(const struct plan *p, uint64_t block)
 	return hash;
 }
 
+/* The banks of a piece differ in their group alone. */
+static uint8_t row_key(const struct plan *p, uint32_t row, uint32_t bank)
+{
+	return (uint8_t)(((row << p->bank_bits | bank) + 1) * 0x9e3779b1u >> 26);
+}
+
 void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
 {
 	const struct plan *p = &d->plan;
@@ -72,6 +78,7 @@ void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
 	piece->row = row;
 	piece->column = field(bits, p->column);
 	piece->bank = (uint8_t)((((field(bits, p->rank) << p->group_bits) + group) << p->bank_bits) + bank);
+	piece->row_key = row_key(p, row, bank);
 	piece->bursts = (uint8_t)bursts;
 	piece->lanes = p->group_lowest && bursts > 1 ? (uint8_t)min64(bursts, d->config.bank_groups) : 1;
 }

@@ -190,16 +190,6 @@ static void next_burst(const struct dram *d, struct queue *q, struct entry *e, u
 		q->head_age[bank] = e->age;
 }
 
-void dram_bursts_taken(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
-{
-	q->used -= bursts;
-	q->next[COLUMN].exact = 0;
-	/* Reads that go on waiting in their turn change nothing. */
-	ch->turn_moved |= ch->drain || !q->used || ch->leaving || ch->turn == d->config.turn;
-	if (q->size - q->used >= q->wanted)
-		ch->door_moved = true;
-}
-
 void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at, uint32_t bursts)
 {
 	struct entry *e = &ch->entry[at];
@@ -278,9 +268,7 @@ void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id
 	struct door *door = &ch->door[port];
 	const struct piece *p = piece_of(d, id);
 	ch->writes_outside += p->write;
-	row_set_add(p->write ? &ch->writes : &ch->reads_outside, row_key(d, p));
-	if (!p->write)
-		read_advances(ch, 0, p->bursts);
+	row_set_add(p->write ? &ch->writes : &ch->reads_outside, p->row_key);
 	if (ch->ports >> port & 1) {
 		piece_of(d, door->tail)->next = id;
 	} else {
@@ -303,15 +291,14 @@ void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
 	if (p->write)
 		ch->writes_outside--;
 	else
-		row_set_drop(&ch->reads_outside, row_key(d, p));
+		row_set_drop(&ch->reads_outside, p->row_key);
 	p->accepted = ch->now;
 	if (p->next == NO_PIECE)
 		ch->ports &= ~(1u << port);
 	else
 		show(d, door, p->next);
-	if (!p->write && row_set_has(&ch->writes, row_key(d, p)) && any_waiting(d, ch, writes, p, covers)) {
+	if (!p->write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
-		read_advances(ch, p->bursts, 0);
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
 		piece_gone(d, p);
 		dram_piece_done(d, p, ch->now + d->config.back_delay);
@@ -333,7 +320,7 @@ static bool overtakes(const struct dram *d, const struct channel *ch, const stru
 
 /* Finds the next piece to come in; queues note for how much room one waits that does not fit (a write that must not
  * pass a read: the read queue notes that any burst may help), the channel since when a write does. */
-static void look_at_all(const struct dram *d, struct channel *ch)
+static OUT_OF_LINE void look_at_all(const struct dram *d, struct channel *ch)
 {
 	uint64_t first = NEVER, full = NEVER;
 	uint32_t wanted[2] = { NOBODY, NOBODY };

@@ -51,11 +51,16 @@ static void wait_for_data_clock(const struct dram *d, const struct channel *ch, 
 }
 
 /* The bank whose next row hit is the oldest, or NO_BANK. */
-static inline uint32_t oldest_hit(const struct channel *ch, const struct queue *q)
+static inline uint32_t oldest_hit(const struct dram *d, const struct channel *ch, const struct queue *q)
 {
 	uint64_t age = UINT64_MAX;
 	uint32_t bank = NO_BANK;
-	for (bank_set hits = q->set[COLUMN] & ~ch->blocked; hits; hits &= hits - 1) {
+	bank_set hits = q->set[COLUMN] & ~ch->blocked;
+	const struct entry *oldest = &ch->entry[q->oldest];
+	if (hits && q->first_hit[oldest->bank] == q->oldest && hits & bit(oldest->bank) &&
+	    piece_of(d, oldest->piece)->lanes == 1)
+		return oldest->bank;
+	for (; hits; hits &= hits - 1) {
 		uint32_t b = lowest(hits);
 		bank = q->hit_age[b] < age ? b : bank;
 		age = min64(age, q->hit_age[b]);
@@ -68,7 +73,7 @@ static inline uint32_t oldest_hit(const struct channel *ch, const struct queue *
 static void scan_columns(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
 {
 	struct choice *best = &q->next[COLUMN];
-	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(ch, q);
+	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(d, ch, q);
 	uint64_t soonest = max64(floor, ch->rank_next[0].next[op]);
 	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
 		*best = (struct choice){ soonest, bank, 1 };
@@ -193,7 +198,7 @@ static void tell_transfer(const struct dram *d, const struct channel *ch, uint64
 }
 
 /* Until when columns may follow each other without another look around, as far as bounds tell. */
-static uint64_t undisputed(const struct dram *d, struct channel *ch)
+static inline uint64_t undisputed(const struct dram *d, struct channel *ch)
 {
 	const uint8_t *length = d->plan.command_clk;
 	const struct queue *rows = preparing(ch);
@@ -216,12 +221,19 @@ static uint64_t older_hit(const struct dram *d, const struct channel *ch, uint32
 	return clk;
 }
 
+/* Until when the piece of the bank's next row hit, just chosen, may go on. */
+static uint64_t may_go_on(const struct dram *d, struct channel *ch, uint32_t bank)
+{
+	const struct entry *e = &ch->entry[ch->queue[ch->drain].first_hit[bank]];
+	return piece_of(d, e->piece)->left == 1 ? 0 : min64(undisputed(d, ch), older_hit(d, ch, bank));
+}
+
 /* Would the next decision, were it taken anew, be the next row hit of `bank`, right behind the last burst? It is the
  * oldest. */
-static bool goes_on(const struct dram *d, const struct channel *ch, uint32_t bank, uint64_t clk)
+static inline bool goes_on(const struct dram *d, const struct channel *ch, uint32_t bank, uint64_t clk)
 {
-	return !ch->leaving && ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain &&
-	       max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk;
+	return max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk && !ch->leaving &&
+	       ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain;
 }
 
 /* Trains follow each other without another look around while the outcome is clear; a burst that would leave the bus
@@ -248,10 +260,9 @@ static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uin
 		dram_train(d, ch, at, clk, min64(before, min64(stop, d->limit)));
 		while (next_entry(d, ch) == ch->now && ch->now < d->limit)
 			dram_enter(d, ch, ch->entry_port);
-		bank = oldest_hit(ch, q);
-		before = undisputed(d, ch);
+		bank = oldest_hit(d, ch, q);
 		clk = ch->now + d->plan.burst_clk;
-		if (bank == NO_BANK || clk >= before || !goes_on(d, ch, bank, clk))
+		if (bank == NO_BANK || !goes_on(d, ch, bank, clk) || (before = undisputed(d, ch)) <= clk)
 			break;
 		ch->rolls = clk >= min64(stop, d->limit);
 		ch->due = clk;
@@ -320,7 +331,7 @@ static void issue(struct dram *d, struct channel *ch, const struct verdict *v, u
 	ch->now = v->clk;
 	switch (v->what) {
 	case TAKE_COLUMN:
-		issue_columns(d, ch, v->bank, v->clk, min64(undisputed(d, ch), older_hit(d, ch, v->bank)), stop);
+		issue_columns(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank), stop);
 		break;
 	case TAKE_ACT:
 		activate(d, ch, v->bank, v->clk);
@@ -369,7 +380,7 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
  * is decided up to `stop` or the limit, and then set ch->due. */
 static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 {
-	uint32_t bank = oldest_hit(ch, &ch->queue[ch->drain]);
+	uint32_t bank = oldest_hit(d, ch, &ch->queue[ch->drain]);
 	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch);
 	ch->due = clk;
 	ch->rolls = clk < before && goes_on(d, ch, bank, clk);

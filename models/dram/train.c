@@ -62,29 +62,39 @@ static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const 
 	return (uint32_t)min64(bursts, min64(far, after_last));
 }
 
-/* How many bursts the train has. */
-static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+/* Bursts of the piece that can follow each other as far as its banks are concerned. */
+static OUT_OF_LINE uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
-	uint32_t step = d->plan.burst_clk, bursts = undisturbed(d, ch, t->q, p->left);
-	while (bursts > 1 && t->clk + (bursts - 1) * step >= before)
-		bursts--;
-	if (d->plan.column_gaps[p->write].same_rank > step)
-		bursts = 1;
-	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * step)
-		bursts = p->lanes;
+	uint32_t step = d->plan.burst_clk, bursts = p->left;
 	uint64_t age = ch->entry[p->lane[t->lane]].age;
-	for (uint32_t i = 0, lane = t->lane; bursts > 1 && i < p->lanes && i < bursts; i++, lane = next_lane(p, lane)) {
+	for (uint32_t i = 0, lane = t->lane; i < p->lanes && i < bursts; i++, lane = next_lane(p, lane)) {
 		uint16_t at = p->lane[lane];
 		if (i && !follows(d, ch, t, at, age + i, t->clk + i * step))
 			return i;
 		bursts = as_far_as(d, ch, t, at, i, bursts);
 	}
+	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * step)
+		bursts = p->lanes;
+	return bursts;
+}
+
+/* How many bursts the train has. */
+static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+{
+	uint32_t step = d->plan.burst_clk;
+	if (t->p->left == 1 || t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
+		return 1;
+	uint32_t bursts = ready(d, ch, t);
+	if (bursts > 1)
+		bursts = undisturbed(d, ch, t->q, bursts);
+	while (t->clk + (bursts - 1) * step >= before)
+		bursts--;
 	return bursts;
 }
 
 /* What the commands mean to other ranks and to who watches. */
-static void watch(struct dram *d, struct channel *ch, const struct train *t)
+static OUT_OF_LINE void watch(struct dram *d, struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
 	for (uint32_t i = 0, lane = t->lane; i < t->bursts; i++, lane = next_lane(p, lane)) {
@@ -128,6 +138,16 @@ static void note_data(struct channel *ch, uint64_t from, uint64_t to)
 	ch->data_end = to;
 }
 
+/* Bursts no longer wait: there is room, and perhaps the turn is over. Reads that go on waiting in their turn change
+ * nothing. */
+static void leave_queue(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
+{
+	q->used -= bursts;
+	q->next[COLUMN].exact = 0;
+	ch->turn_moved |= ch->drain || !q->used || ch->leaving || ch->turn == d->config.turn;
+	ch->door_moved |= q->size - q->used >= q->wanted;
+}
+
 /* All of it has gone, its last burst at clk. */
 static void settle(struct dram *d, struct channel *ch, const struct train *t, uint64_t clk)
 {
@@ -141,25 +161,24 @@ static void settle(struct dram *d, struct channel *ch, const struct train *t, ui
 	ch->bursts += t->bursts;
 	ch->now = clk;
 	ch->turn += t->bursts;
-	dram_bursts_taken(d, ch, t->q, t->bursts);
-	for (uint32_t i = 0, lane = t->lane; i < p->lanes && i < t->bursts; i++, lane = next_lane(p, lane)) {
-		/* A train longer than its piece has lanes has all bank groups. */
+	leave_queue(d, ch, t->q, t->bursts);
+	/* A train longer than its piece has lanes has all bank groups. */
+	for (uint32_t i = 0, lane = t->lane;; lane = next_lane(p, lane)) {
 		uint32_t more = t->bursts <= p->lanes ? 0 : (t->bursts - 1 - i) >> d->plan.group_bits;
 		settle_lane(d, ch, t, lane, 1 + more, t->clk + (i + more * p->lanes) * d->plan.burst_clk);
+		if (++i == t->bursts || i == p->lanes)
+			break;
 	}
 }
 
 static void piece_advances(struct dram *d, struct channel *ch, struct piece *p, uint32_t bursts)
 {
-	uint32_t left = p->left - bursts;
-	if (!p->write)
-		read_advances(ch, p->left, left);
-	p->left = (uint8_t)left;
-	if (left)
+	p->left -= (uint8_t)bursts;
+	if (p->left)
 		return;
 	piece_gone(d, p);
 	if (p->write)
-		row_set_drop(&ch->writes, row_key(d, p));
+		row_set_drop(&ch->writes, p->row_key);
 	else
 		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
 }
