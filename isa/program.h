@@ -63,7 +63,9 @@ struct npu_table {
 	uint32_t sequence;       /* whose pages it names, see npu_page_event */
 };
 
+/* -- npu.h -- */
 enum npu_page_state { NPU_PAGE_FREE, NPU_PAGE_OWNED, NPU_PAGE_SHARED };
+/* -- private -- */
 
 /* A record of the memory manager, for the checker alone: neither time nor values depend on it. From instruction `insn`
  * on, a page of a pool is free, owned by one sequence, or shared: read-only for all of them. Pages of a pool that has
@@ -148,10 +150,12 @@ uint32_t npu_program_ninsns(const struct npu_program *);
 struct npu_limits npu_program_needs(const struct npu_program *);
 /* Refuses a program that needs more than the hardware has, with the numbers. */
 bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
+/* -- private -- */
 /* Makes every name one that can be shown (isa/plain.h), for a program whose names go to people and reports: of a name that
  * needs it, its shown form takes its place, cut to what a name may have. Two of those may then be the same. False when out
  * of memory. */
 bool npu_program_show_names(struct npu_program *);
+/* -- npu.h -- */
 /* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
 uint64_t npu_insn_print(const struct npu_program *, uint32_t insn, char *out, uint64_t size);
 /* -- private -- */

@@ -59,8 +59,10 @@ struct npu_request {
 enum { NPU_MAX_REQUESTS = 16 };
 /* Where not all buffers have room, all requests get a second one before any gets a third, the first request first. */
 bool npu_place(struct npu_builder *, const struct npu_request *, unsigned n);
+/* -- private -- */
 /* Second buffers for which npu_place found no room so far. */
 unsigned npu_builder_unpaired(const struct npu_builder *);
+/* -- npu.h -- */
 
 /* A semaphore; slots of a ping-pong are separate ones. */
 struct npu_semaphore {

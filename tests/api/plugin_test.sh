@@ -55,12 +55,12 @@ grep -q '^\.tensor X\[4, 64\] fp16 in' out && grep -q '"mishap.c"' out || fail "
 runs check ./good.so how=some
 grep -qx 'mishap: clean; 2 instructions, 1 semaphore' out || fail "check: $(cat out)"
 runs run ./good.so rows=4 --values --check --timeline t.pftrace --report r.json
-grep -q '^mishap  *rows=4 how=none$' out && grep -Eq '^Y +fp16 +256 +\. +\. +exact ' out || fail "run --values: $(cat out)"
+grep -q '^mishap  *rows=4 how=none$' out && grep -Eq '^Y +fp16 +256 +\. +exact ' out || fail "run --values: $(cat out)"
 grep -q '"subject": "mishap"' r.json || fail "the report names something else: $(head -20 r.json)"
 cp good.so plug_in
 runs kernel show ./plug_in
 says 2 'mishap has no parameter row, did you mean rows?' run good.so row=4
-says 2 'rows=4000: must be 1 to 1000 row' run good.so rows=4000
+says 2 'rows=4000: too large; rows must be 1 to 1000 rows' run good.so rows=4000
 MISHAP=resolve:error says 1 'rows=16 are too many today' run good.so
 
 # What it prints does not end up in a report.
