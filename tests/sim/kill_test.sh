@@ -20,15 +20,12 @@ fail() {
 # there, and holds a part of it.
 interrupted=(run flash_attention seq=1024 heads=8 head_dim=64 tile_q=32 tile_kv=32 --quiet --timeline t.pftrace)
 interrupt() {
-    local signal=$1 status=0 tries
+    local signal=$1 status=0
     printf 'old' >t.pftrace
     # A background job of a script ignores INT, and what is ignored stays ignored.
     env --default-signal=TERM,INT,HUP "$NPUSIM" "${interrupted[@]}" 2>../err &
     local pid=$!
-    for ((tries = 0; tries < 100000; tries++)); do
-        compgen -G 't.pftrace.npusim-*' >/dev/null && break
-        kill -0 $pid 2>/dev/null || break
-    done
+    until compgen -G 't.pftrace.npusim-*' >/dev/null || ! kill -0 $pid 2>/dev/null; do :; done
     kill -STOP $pid 2>/dev/null
     [ -n "$(find . -name 't.pftrace.npusim-*')" ] || fail "$signal: the run was not met while writing"
     kill "-$signal" $pid
