@@ -64,7 +64,8 @@ static const char intro[] =
     "`KiB`,\n"
     "`MiB`, `GiB`; floats may be `inf`, `-inf`, `nan` or `bits:0x7fc00000`. `wait` and `post` name up to two "
     "semaphores, with\n"
-    "`:n` for counts above one. A name that is not a word, or a word and an index, is quoted. `;` starts a comment.\n";
+    "`:n` for counts above one. A name that is not a word, or a word and an index, is quoted. `;` starts a comment.\n"
+    "[npu.md](npu.md) tells of the rest of the language: slices, loops, macros, buffers that are placed.\n";
 
 static const char *kind_text(enum npu_field_kind kind)
 {
