@@ -84,6 +84,42 @@ says 1 'S[0,0,0] is -8.47686195, expected -7.47686307 within 0.000638; 16,384 of
     run wrong.npu seq=128 heads=1 --values
 has 'wrong.npu:44' err
 
+# A whole kernel: it runs, is clean, computes what it says. Without one wait it is a race.
+cat >qk.npu <<'END'
+; S = Q K^T for one head. Tile j+1 loads while tile j multiplies and tile j-1 is stored.
+.param   seq=1024, d=128, tq=128, tk=128
+.require seq % tq == 0 && seq % tk == 0, "tq={tq} and tk={tk} must divide seq={seq}"
+.tensor  Q[seq, d]   fp16 in
+.tensor  K[seq, d]   fp16 in
+.tensor  S[seq, seq] fp32 out = Q @ K.T          ; what --values compares with
+.sram    q[2][tq, d] fp16                        ; the assembler places them;
+.sram    k[2][tk, d] fp16                        ; [2] is a ping-pong pair
+.acc     s[2][tq, tk] fp32
+.sem     q_full[2], k_full[2], s_full[2], q_free[2]=1, k_free[2]=1, s_free[2]=1
+
+.for i in 0..seq/tq
+.region "q tile {i}"
+  load     q[i%2], Q[i*tq:+tq, :]                wait q_free[i%2]             post q_full[i%2]
+  sync.matrix                                    wait q_full[i%2]
+  .for j in 0..seq/tk
+    load   k[j%2], K[j*tk:+tk, :]                wait k_free[j%2]             post k_full[j%2]
+    matmul s[j%2], q[i%2], k[j%2].T              wait k_full[j%2], s_free[j%2] post k_free[j%2], s_full[j%2]
+    store  S[i*tq:+tq, j*tk:+tk], s[j%2]         wait s_full[j%2]             post s_free[j%2]
+  .end
+  sync.matrix                                    post q_free[i%2]
+.endregion
+.end
+END
+says 0 '' run qk.npu --values --check
+has '^S +fp32 +1,048,576 .* \.$' out
+has '^qk.npu: clean; 216 instructions, 12 semaphores$' out
+sed 's/wait k_free\[j%2\] //' qk.npu >race.npu
+says 1 '' check race.npu
+has '^race.npu:17:12: error: race on k\[0\], SRAM 0x80000..0x87fff \(32,768 bytes\)$' out
+has '\^~~~~~ #8 load, i=0 j=2, region "q tile 0": writes$' out
+has '\^~~~~~~~ #3 matmul, i=0 j=0, region "q tile 0": reads$' out
+has '^  the same two lines race in 320 pairs' out
+
 # Parameters of a file.
 says 2 'sq=512: '"$traces/qk_tiled.npu"' has no .param sq; did you mean seq?' run "$traces/qk_tiled.npu" sq=512
 says 2 "$traces/qk_tiled.npu"':10:8: dtype=fp32: one of fp16, bf16, int8 would be right' run "$traces/qk_tiled.npu" dtype=fp32

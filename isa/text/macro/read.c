@@ -191,11 +191,52 @@ struct npu_mac_node *npu_mac_new_node(struct npu_mac *s, enum npu_mac_node_kind 
 	return node;
 }
 
+static unsigned deepest(unsigned depth, const struct npu_mac_node *child)
+{
+	return child && child->depth > depth ? child->depth : depth;
+}
+
+static unsigned depth_below(const struct npu_mac_node *node)
+{
+	unsigned depth = 0;
+	switch ((enum npu_mac_node_kind)node->kind) {
+	case NPU_MAC_NAME:
+		for (unsigned i = 0; i < node->n; i++)
+			for (unsigned j = 0; j < node->brackets[i].n; j++) {
+				depth = deepest(depth, node->brackets[i].items[j].from);
+				depth = deepest(depth, node->brackets[i].items[j].to);
+			}
+		return depth;
+	case NPU_MAC_CALL:
+		for (unsigned i = 0; i < node->n; i++)
+			depth = deepest(depth, node->args[i]);
+		return depth;
+	case NPU_MAC_CHOICE:
+		return deepest(deepest(deepest(0, node->a), node->b), node->c);
+	case NPU_MAC_BINARY:
+		return deepest(deepest(0, node->a), node->b);
+	case NPU_MAC_UNARY:
+	case NPU_MAC_ADDRESS:
+	case NPU_MAC_TURN:
+		return deepest(0, node->a);
+	case NPU_MAC_NUMBER:
+	case NPU_MAC_REAL:
+		break;
+	}
+	return 0;
+}
+
+/* The last thing about a node that has others below it: whoever evaluates it recurses. */
 static struct npu_mac_node *close_node(struct npu_mac *s, struct npu_mac_node *node)
 {
-	if (node)
-		node->span.end = s->cursor.before;
-	return node;
+	if (!node)
+		return NULL;
+	node->span.end = s->cursor.before;
+	node->depth = (uint16_t)(depth_below(node) + 1);
+	if (node->depth <= NPU_MAC_MAX_TREE)
+		return node;
+	npu_mac_refuse(s, node->span, "an expression nested too deep");
+	return NULL;
 }
 
 static struct npu_mac_node *read_number(struct npu_mac *s)
@@ -518,18 +559,13 @@ static unsigned level_of(const struct npu_token *token)
 
 static struct npu_mac_node *read_binary(struct npu_mac *s, unsigned least)
 {
-	enum { MOST = 256 };
 	const char *begin = s->cursor.token.begin;
 	struct npu_mac_node *a = npu_mac_read_unary(s);
-	for (unsigned n = 0;; n++) {
+	for (;;) {
 		const struct npu_token op = s->cursor.token;
 		unsigned level = level_of(&op);
 		if (!a || level < least || level == 0)
 			return a;
-		if (n == MOST) {
-			npu_mac_refuse(s, npu_mac_here(s), "more than %d operators in a row", MOST);
-			return NULL;
-		}
 		npu_mac_advance(s);
 		struct npu_mac_node *b = deeper(s, read_binary, level + 1);
 		struct npu_mac_node *node = b ? npu_mac_new_node(s, NPU_MAC_BINARY, begin) : NULL;

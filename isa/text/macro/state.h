@@ -13,7 +13,8 @@
 
 enum {
 	NPU_MAC_MAX_DEPTH = 64,        /* blocks in blocks, macros in macros, files in files */
-	NPU_MAC_MAX_NESTING = 400,     /* brackets and operators in an expression */
+	NPU_MAC_MAX_NESTING = 400,     /* of brackets and operators, while they are read */
+	NPU_MAC_MAX_TREE = 1000,       /* of an expression, in which a chain of operators is as deep as it is long */
 	NPU_MAC_MAX_RECORDS = 1 << 26, /* regions, page records, entries of tables: 2 GiB */
 	NPU_MAC_MAX_OBJECTS = 16384,   /* buffers, tensors, tables */
 };

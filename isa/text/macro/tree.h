@@ -67,6 +67,7 @@ struct npu_mac_node {
 	uint8_t n; /* brackets or args */
 	uint16_t
 	    op; /* of UNARY and BINARY: struct npu_token.punct; of CALL: enum npu_mac_function; of ADDRESS: s, a, d */
+	uint16_t depth; /* of the tree below it */
 	struct npu_mac_span span;
 	union {
 		int64_t number;
