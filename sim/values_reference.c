@@ -358,7 +358,7 @@ static double quotient_error(const struct evaluation *e, double exponent, uint64
 	if (e->narrowest && tiles > e->online)
 		tiles = e->online;
 	double weight = expm1(exponent + (double)tiles * log1p(e->exp_error));
-	double sum = gamma_of((double)((n + 15) / 16 + 4) + 2 * (double)tiles);
+	double sum = gamma_of((double)n + 2 * (double)tiles); /* the terms in any order */
 	if (!(weight < 1) || !(sum < 1))
 		return INFINITY;
 	return (1 + weight) / (1 - weight) * (1 + gamma_of(2 + (double)tiles)) / (1 - sum) - 1;
