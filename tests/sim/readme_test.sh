@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The output shown in README.md and in pages of docs is what the program prints, and docs/report.md holds the tables of the
-# schema. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes them.
+# schema; pages with files of their own are tutorial_test.sh's. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes them.
 set -euo pipefail
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
@@ -18,7 +18,7 @@ fresh() {
 }
 
 # A fenced block after a line "<!-- npusim ARGUMENTS -->" is replaced by what that command prints.
-for page in "$SRC/README.md" $(grep -l '^<!-- npusim .* -->$' "$SRC"/docs/*.md); do
+for page in "$SRC/README.md" $(grep -l "^<!-- npusim .* -->$" "$SRC"/docs/*.md | xargs grep -L "^<!-- file "); do
 	awk -v npusim="$NPUSIM" '
 		/^<!-- npusim .* -->$/ { command = $0; sub(/^<!-- npusim /, "", command); sub(/ -->$/, "", command); shown++ }
 		/^```/ && command != "" { print; print "$ npusim " command; run = npusim " " command; while ((run | getline line) > 0) print line; close(run); command = ""; skip = 1; next }

@@ -458,7 +458,7 @@ static bool refuse_places(struct npu_mac *s, const struct npu_error *fit)
 	npu_mac_refuse_as(s, fit->code, first->span, "%s", text);
 	s->frame = frame;
 	if (map && s->diag.count == 1)
-		npu_error_note(s->err, "%s", map);
+		npu_error_notes(s->err, map);
 	return false;
 }
 
