@@ -316,7 +316,7 @@ static void random_case(uint64_t number)
 	unsigned n = 1 + random_below(N);
 	struct npu_insn insns[N];
 	struct pe_product pe[N] = { 0 };
-	uint64_t ready[N], at = 0;
+	uint64_t ready[N] = { 0 }, at = 0;
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t largest = random_below(2) ? 6 : 40;
 		insns[i] = product(1 + random_below(largest), 1 + random_below(largest), 1 + random_below(largest));
