@@ -160,28 +160,6 @@ const char *npu_op_mnemonic(unsigned op)
 	return "?";
 }
 
-enum npu_engine npu_op_engine(unsigned op)
-{
-	switch ((enum npu_op)op) {
-#define INSN(OP, mnemonic, opcode, f, engine, doc)                                                                     \
-	case NPU_OP_##OP:                                                                                              \
-		return NPU_ENGINE_##engine;
-#include "isa/npu.def"
-	}
-	return NPU_ENGINES;
-}
-
-enum npu_format_index npu_op_format(unsigned op)
-{
-	switch ((enum npu_op)op) {
-#define INSN(OP, mnemonic, opcode, f, engine, doc)                                                                     \
-	case NPU_OP_##OP:                                                                                              \
-		return NPU_FORMAT_##f;
-#include "isa/npu.def"
-	}
-	return NPU_FORMAT_none;
-}
-
 bool npu_op_is_sync(unsigned op)
 {
 	return npu_op_known(op) && npu_op_format(op) == NPU_FORMAT_none;

@@ -105,6 +105,26 @@ NPU_INLINE unsigned npu_dtype_bits(enum npu_dtype t)
 	};
 	return (unsigned)t < NPU_DTYPES ? bits_of[t] : 0;
 }
+NPU_INLINE enum npu_engine npu_op_engine(unsigned op)
+{
+	switch ((enum npu_op)op) {
+#define INSN(OP, mnemonic, opcode, f, engine, doc)                                                                     \
+	case NPU_OP_##OP:                                                                                              \
+		return NPU_ENGINE_##engine;
+#include "isa/npu.def"
+	}
+	return NPU_ENGINES;
+}
+NPU_INLINE enum npu_format_index npu_op_format(unsigned op)
+{
+	switch ((enum npu_op)op) {
+#define INSN(OP, mnemonic, opcode, f, engine, doc)                                                                     \
+	case NPU_OP_##OP:                                                                                              \
+		return NPU_FORMAT_##f;
+#include "isa/npu.def"
+	}
+	return NPU_FORMAT_none;
+}
 NPU_INLINE uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n) { return (n * npu_dtype_bits(t) + 7) / 8; }
 
 /* All fields at the initial values of the table, required ones 0; no waits, no posts. Where a kernel starts from. */

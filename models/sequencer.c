@@ -190,6 +190,7 @@ static void dispatch(struct sequencer *s, uint64_t room_at)
 			break;
 		line(s, NPU_SEQ_FETCH, at);
 		enum npu_engine e = npu_op_engine(s->program->insns[s->next].op);
+		assert(e < NPU_ENGINES);
 		if (s->held[e] >= s->config.queue_depth) {
 			s->stuck = e;
 			s->stuck_from = at;
