@@ -288,11 +288,28 @@ uint64_t port_dma_next(const struct port *p, uint64_t t)
 	return earliest;
 }
 
+/* Beats of a channel's bursts from `i` on that may cross at t, one after the other; *i: the first burst that may not. */
+static uint64_t beats_ready(const struct port *p, int32_t *i, uint64_t t)
+{
+	uint64_t beats = 0;
+	for (; *i != NO_BURST && p->pool[*i].at <= t; *i = p->pool[*i].next)
+		beats += p->pool[*i].left;
+	return beats;
+}
+
 uint64_t port_dma_channel_end(const struct port *p, unsigned channel, uint64_t t)
 {
 	if (!(p->queued >> channel & 1))
 		return NPU_NEVER;
-	for (int32_t i = p->head[channel]; i != NO_BURST; i = p->pool[i].next)
-		t = (t > p->pool[i].at ? t : p->pool[i].at) + p->pool[i].left;
-	return t;
+	int32_t i = p->head[channel];
+	uint64_t beats = beats_ready(p, &i, t), end = t + beats;
+	/* Between any two of these beats each channel that is ready, too, has its turn. */
+	for (uint64_t others = beats ? p->queued & ~(UINT64_C(1) << channel) : 0; others; others &= others - 1) {
+		int32_t other = p->head[__builtin_ctzll(others)];
+		uint64_t turns = beats_ready(p, &other, t);
+		end += turns < beats - 1 ? turns : beats - 1;
+	}
+	for (; i != NO_BURST; i = p->pool[i].next)
+		end = (end > p->pool[i].at ? end : p->pool[i].at) + p->pool[i].left;
+	return end;
 }
