@@ -321,6 +321,12 @@ static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_
 		c->ready = not_before;
 }
 
+/* A store's bursts are put to the port in time; only their requests may leave late. */
+static uint64_t next_to_leave(const struct dma *d)
+{
+	return d->store ? next_crossing(d) : d->next_request;
+}
+
 static void accept(void *self, uint64_t now, uint32_t number)
 {
 	struct dma *d = self;
@@ -346,6 +352,10 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	dma_walk_init(&c->walk, d->hw, d->program, insn);
 	d->age[d->in_service++] = slot;
 	set_ready(d, c, now + d->hw->dma.start_cycles, now + d->hw->dma.start_cycles);
+	if (d->free != DMA_NO_BURST)
+		d->next_request = min(d->next_request, max(c->ready, d->next_issue));
+	if (!d->store)
+		crossing_expect(d->crossing, next_to_leave(d));
 }
 
 static void end_oldest(struct dma *d, uint64_t now)
@@ -489,12 +499,6 @@ static void take_crossed(struct dma *d, uint64_t now)
 		end_burst(d, done.tag, done.at);
 }
 
-/* A store's bursts are put to the port in time; only their requests may leave late. */
-static uint64_t next_to_leave(const struct dma *d)
-{
-	return d->store ? next_crossing(d) : d->next_request;
-}
-
 /* Takes what happens before `until` (<= now + 1) and issues what it allows, each thing in its cycle; of one cycle beats come
  * first, then answers, then issues. */
 static void bring_up(void *self, uint64_t until, uint64_t now)
@@ -539,11 +543,22 @@ static uint64_t next_look(const struct dma *d)
 	return is_ending(d) ? min(next, d->channel[d->age[0]].last_answer) : next;
 }
 
+/* Whether a step before next_look() has nothing to do: its engine may have been woken for the sake of its queue, or for an
+ * end that was thought to come earlier. Not when an instruction accepted now issues at once, for what others issue now comes
+ * first; nor when the beats of the oldest have crossed, and its end has only to be taken. */
+static bool may_wait(const struct dma *d)
+{
+	return d->hw->dma.start_cycles && !ring_count(&d->crossed);
+}
+
 static uint64_t step(void *self, uint64_t now)
 {
 	struct dma *d = self;
 	if (!d->in_service)
 		return NPU_NEVER;
+	uint64_t next = next_look(d);
+	if (next > now && may_wait(d))
+		return next;
 	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
 	crossing_step(d->crossing, now);
 	bring_up(d, now + 1, now);
