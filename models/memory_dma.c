@@ -297,17 +297,27 @@ static uint64_t beats_ready(const struct port *p, int32_t *i, uint64_t t)
 	return beats;
 }
 
+/* Whether of two channels that are ready now `a` has its turn before `b`. */
+static bool has_turn_before(const struct port *p, unsigned a, unsigned b)
+{
+	if (p->under_way && (p->current == a || p->current == b))
+		return p->current == a;
+	unsigned last = p->under_way ? p->current : p->last;
+	return ((a - last - 1) & 63) < ((b - last - 1) & 63);
+}
+
 uint64_t port_dma_channel_end(const struct port *p, unsigned channel, uint64_t t)
 {
 	if (!(p->queued >> channel & 1))
 		return NPU_NEVER;
 	int32_t i = p->head[channel];
 	uint64_t beats = beats_ready(p, &i, t), end = t + beats;
-	/* Between any two of these beats each channel that is ready, too, has its turn. */
+	/* Before each of these beats, but perhaps the first, each channel that is ready, too, has its turn. */
 	for (uint64_t others = beats ? p->queued & ~(UINT64_C(1) << channel) : 0; others; others &= others - 1) {
-		int32_t other = p->head[__builtin_ctzll(others)];
-		uint64_t turns = beats_ready(p, &other, t);
-		end += turns < beats - 1 ? turns : beats - 1;
+		unsigned other = (unsigned)__builtin_ctzll(others);
+		int32_t j = p->head[other];
+		uint64_t turns = beats_ready(p, &j, t), most = beats - !has_turn_before(p, other, channel);
+		end += turns < most ? turns : most;
 	}
 	for (; i != NO_BURST; i = p->pool[i].next)
 		end = (end > p->pool[i].at ? end : p->pool[i].at) + p->pool[i].left;
