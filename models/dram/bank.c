@@ -14,18 +14,18 @@ static void forbid_other_ranks(const struct dram *d, struct channel *ch, const s
 	for (uint32_t i = rules->n; i < rules->n + rules->other; i++)
 		for (uint32_t r = 0; r < d->config.ranks; r++)
 			if (r != rank)
-				not_before(&ch->rank_next[r].next[rules->row[i].second], clk + rules->row[i].gap);
+				not_before(&ch->next[rules->row[i].second][RANK_SLOT + r], clk + rules->row[i].gap);
 }
 
 static void forbid(const struct dram *d, struct channel *ch, const struct rules *rules, uint32_t bank, uint64_t clk)
 {
-	uint64_t *const next[] = {
-		[SCOPE_BANK] = ch->bank_next[bank].next,
-		[SCOPE_GROUP] = ch->group_next[d->plan.group_of[bank]].next,
-		[SCOPE_RANK] = ch->rank_next[d->plan.rank_of[bank]].next,
+	const uint32_t slot[] = {
+		[SCOPE_BANK] = bank,
+		[SCOPE_GROUP] = GROUP_SLOT + d->plan.group_of[bank],
+		[SCOPE_RANK] = RANK_SLOT + d->plan.rank_of[bank],
 	};
 	for (const struct rule *rule = rules->row, *end = rule + rules->n; rule < end; rule++)
-		not_before(&next[rule->scope][rule->second], clk + rule->gap);
+		not_before(&ch->next[rule->second][slot[rule->scope]], clk + rule->gap);
 	if (d->config.ranks > 1)
 		forbid_other_ranks(d, ch, rules, d->plan.rank_of[bank], clk);
 }

@@ -99,6 +99,7 @@ struct field {
 struct plan {
 	struct rules rules[OPS];
 	struct column_gaps column_gaps[2]; /* [write] */
+	bool group_holds[OPS];             /* some rule holds this command back by its group */
 	uint8_t command_clk[OPS];
 	uint8_t bus_of[OPS];                             /* command bus: 0, or 1 for rows where they have their own */
 	uint8_t group_of[MAX_BANKS], rank_of[MAX_BANKS]; /* groups count over the ranks */
@@ -124,10 +125,13 @@ uint32_t dram_refresh_of(const struct dram_config *); /* enum dram_refresh that 
 
 /* ---- a channel ---- */
 
-/* Earliest start of each command as far as this bank, group or rank is concerned. */
-struct allowed {
-	uint64_t next[OPS];
+/* What holds a command back has a slot: each bank, each group of banks, each rank. */
+enum {
+	GROUP_SLOT = MAX_BANKS,
+	RANK_SLOT = GROUP_SLOT + MAX_RANKS * MAX_GROUPS,
+	SLOTS = 128, /* of which the last are not used: a row of slots begins where a shift finds it */
 };
+_Static_assert(RANK_SLOT + MAX_RANKS <= SLOTS, "a slot for each bank, group and rank");
 
 struct bank {
 	uint32_t row;      /* open row or NO_ROW */
@@ -205,9 +209,7 @@ struct refresh_window {
 };
 
 struct channel {
-	_Alignas(64) struct allowed bank_next[MAX_BANKS];
-	struct allowed group_next[MAX_RANKS * MAX_GROUPS];
-	struct allowed rank_next[MAX_RANKS];
+	_Alignas(64) uint64_t next[OPS][SLOTS]; /* earliest start of each command as far as a slot is concerned */
 	struct bank bank[MAX_BANKS];
 	struct rank rank[MAX_RANKS];
 	struct queue queue[2]; /* [write] */
@@ -326,8 +328,8 @@ bank_set dram_banks_of(const struct dram *, const struct piece *);
 /* bank.c: earliest start of op on a bank, the command bus and (ACT) tFAW left out */
 static inline uint64_t allowed_at(const struct dram *d, const struct channel *ch, uint32_t op, uint32_t bank)
 {
-	return max64(ch->bank_next[bank].next[op], max64(ch->group_next[d->plan.group_of[bank]].next[op],
-							 ch->rank_next[d->plan.rank_of[bank]].next[op]));
+	const uint64_t *next = ch->next[op];
+	return max64(next[bank], max64(next[GROUP_SLOT + d->plan.group_of[bank]], next[RANK_SLOT + d->plan.rank_of[bank]]));
 }
 /* op starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what follows. */
 void dram_command(struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);

@@ -203,6 +203,13 @@ static uint32_t gap_of(const struct plan *p, uint32_t first, uint32_t second, en
 	return gap;
 }
 
+static void plan_groups(struct plan *p)
+{
+	for (uint32_t op = 0; op < OPS; op++)
+		for (uint32_t first = 0; first < OPS; first++)
+			p->group_holds[op] |= gap_of(p, first, op, SCOPE_GROUP) > 0;
+}
+
 static void plan_columns(struct plan *p)
 {
 	for (uint32_t write = 0; write < 2; write++) {
@@ -242,6 +249,7 @@ static void plan_rules(struct plan *p, const struct dram_config *c)
 #undef DRAM_RULE
 	}
 	drop_implied(p, c);
+	plan_groups(p);
 	plan_columns(p);
 	plan_closes(p);
 }

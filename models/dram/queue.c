@@ -24,7 +24,7 @@ void dram_forget_choices(struct channel *ch)
 static void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
 {
 	struct choice *next = &q->next[kind];
-	uint64_t from = ch->bank_next[bank].next[first_op[q == &ch->queue[1]][kind]];
+	uint64_t from = ch->next[first_op[q == &ch->queue[1]][kind]][bank];
 	q->set[kind] |= bit(bank);
 	if (from <= next->clk) {
 		next->clk = from;

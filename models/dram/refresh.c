@@ -65,7 +65,7 @@ static uint64_t refresh_at(const struct dram *d, const struct channel *ch, uint3
 {
 	uint64_t act = all_allowed_at(d, ch, DRAM_ACT, banks) + d->plan.command_clk[DRAM_ACT];
 	uint64_t clk = act > d->plan.command_clk[op] ? act - d->plan.command_clk[op] : 0;
-	return max64(clk, ch->rank_next[d->plan.rank_of[lowest(banks)]].next[op]);
+	return max64(clk, ch->next[op][RANK_SLOT + d->plan.rank_of[lowest(banks)]]);
 }
 
 /* The next step of the refresh of one rank. */

@@ -11,32 +11,48 @@
 static inline uint64_t rank_floor(const struct channel *ch, uint32_t op, uint32_t rank, uint64_t floor)
 {
 	const struct rank *r = &ch->rank[rank];
-	uint64_t clk = max64(floor, ch->rank_next[rank].next[op]);
+	uint64_t clk = max64(floor, ch->next[op][RANK_SLOT + rank]);
 	return op == DRAM_ACT ? max64(clk, r->faw[r->faw_at]) : clk;
 }
 
-/* The first start of `op` on any of the banks; of equal ones that for the oldest entry. Both fit into one key, so that
- * no branch depends on the requests: starts lie within 2^24 clk of `floor` (plan.c bounds the intervals), ages below
- * 2^40. */
+/* A start and, of equal ones, an age, in one key, so that no branch depends on the requests: starts lie within 2^24 clk
+ * of the floor (plan.c bounds the intervals), ages below 2^40. */
+struct first {
+	uint64_t key;
+	uint32_t bank;
+};
+
+/* The first start of `op` on any of the banks of a rank, not before rank_clk; of equal ones that for the oldest entry. */
+static inline void scan_rank(const struct dram *d, const struct channel *ch, uint32_t op, bank_set banks,
+			     const uint64_t *age, uint64_t floor, uint64_t rank_clk, bool grouped, struct first *first)
+{
+	const uint64_t *next = ch->next[op];
+	for (; banks; banks &= banks - 1) {
+		uint32_t bank = lowest(banks);
+		uint64_t clk = max64(rank_clk, next[bank]);
+		if (grouped)
+			clk = max64(clk, next[GROUP_SLOT + d->plan.group_of[bank]]);
+		uint64_t key = (clk - floor) << AGE_BITS | age[bank];
+		first->bank = key < first->key ? bank : first->bank;
+		first->key = min64(key, first->key);
+	}
+}
+
 static void scan(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among, const uint64_t *age,
 		 uint64_t floor, struct choice *best)
 {
-	uint64_t least = NEVER;
-	uint32_t first = NO_BANK;
+	struct first first = { NEVER, NO_BANK };
 	for (uint32_t r = 0; among; r++) {
 		uint64_t rank_clk = rank_floor(ch, op, r, floor);
 		bank_set banks = among & d->plan.rank_banks[r];
-		for (among &= ~banks; banks; banks &= banks - 1) {
-			uint32_t bank = lowest(banks);
-			uint64_t group_clk = ch->group_next[d->plan.group_of[bank]].next[op];
-			uint64_t clk = max64(rank_clk, max64(ch->bank_next[bank].next[op], group_clk));
-			uint64_t key = (clk - floor) << AGE_BITS | age[bank];
-			first = key < least ? bank : first;
-			least = min64(key, least);
-		}
+		among &= ~banks;
+		if (d->plan.group_holds[op])
+			scan_rank(d, ch, op, banks, age, floor, rank_clk, true, &first);
+		else
+			scan_rank(d, ch, op, banks, age, floor, rank_clk, false, &first);
 	}
-	best->clk = first == NO_BANK ? NEVER : floor + (least >> AGE_BITS);
-	best->bank = first;
+	best->clk = first.bank == NO_BANK ? NEVER : floor + (first.key >> AGE_BITS);
+	best->bank = first.bank;
 	best->exact = 1;
 }
 
@@ -74,7 +90,7 @@ static void scan_columns(const struct dram *d, const struct channel *ch, struct 
 {
 	struct choice *best = &q->next[COLUMN];
 	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(d, ch, q);
-	uint64_t soonest = max64(floor, ch->rank_next[0].next[op]);
+	uint64_t soonest = max64(floor, ch->next[op][RANK_SLOT]);
 	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
 		*best = (struct choice){ soonest, bank, 1 };
 	else

@@ -112,11 +112,11 @@ static void settle_lane(struct dram *d, struct channel *ch, const struct train *
 	uint16_t at = p->lane[lane];
 	const struct entry *e = &ch->entry[at];
 	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
-	uint64_t *group = ch->group_next[d->plan.group_of[e->bank]].next;
+	uint32_t group = GROUP_SLOT + d->plan.group_of[e->bank];
 	struct bank *bank = &ch->bank[e->bank];
-	not_before(&ch->bank_next[e->bank].next[DRAM_PRE], clk + gaps->precharge);
-	group[column_op(p->write)] = clk + gaps->same_group;
-	not_before(&group[column_op(!p->write)], clk + gaps->other_group);
+	not_before(&ch->next[DRAM_PRE][e->bank], clk + gaps->precharge);
+	ch->next[column_op(p->write)][group] = clk + gaps->same_group;
+	not_before(&ch->next[column_op(!p->write)][group], clk + gaps->other_group);
 	if (bank->outcome != ROW_HIT) { /* the row was opened for the first of them */
 		d->outcomes[bank->outcome]++;
 		bank->outcome = ROW_HIT;
@@ -153,9 +153,9 @@ static void settle(struct dram *d, struct channel *ch, const struct train *t, ui
 {
 	struct piece *p = t->p;
 	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
-	uint64_t *rank = ch->rank_next[d->plan.rank_of[p->bank]].next, gap = d->plan.data_gap[p->write];
-	rank[column_op(p->write)] = clk + gaps->same_rank;
-	not_before(&rank[column_op(!p->write)], clk + gaps->other_rank);
+	uint32_t rank = RANK_SLOT + d->plan.rank_of[p->bank], gap = d->plan.data_gap[p->write];
+	ch->next[column_op(p->write)][rank] = clk + gaps->same_rank;
+	not_before(&ch->next[column_op(!p->write)][rank], clk + gaps->other_rank);
 	ch->command_free[0] = clk + d->plan.command_clk[DRAM_RD];
 	note_data(ch, t->clk + gap, clk + gap + d->plan.burst_clk);
 	ch->bursts += t->bursts;
