@@ -54,6 +54,8 @@ static inline uint64_t min64(uint64_t a, uint64_t b)
 
 /* Of a rare or long branch, so that the usual and short one saves no registers for it. */
 #define OUT_OF_LINE __attribute__((noinline))
+/* Of what every burst passes through in several places. */
+#define IN_LINE static inline __attribute__((always_inline))
 
 /* A bit for each bank of a channel. */
 typedef uint64_t bank_set;
@@ -253,6 +255,7 @@ struct channel {
 
 struct request {
 	uint64_t arrival, done;
+	uint32_t id; /* NO_REQUEST: the slot has never been used */
 	uint32_t tag, older; /* older: previous request of the same bucket */
 	uint32_t first_piece;
 	uint16_t pieces;
@@ -291,8 +294,6 @@ struct dram {
 	struct piece *piece;
 	uint32_t request_mask, piece_mask;
 	uint32_t next_request, next_piece, oldest_request;
-	uint32_t kept_request,
-	    kept_piece; /* the oldest ids whose slots still hold them: growing a ring keeps the old half */
 	uint32_t full_request, full_piece;        /* numbers that the rings have no room for, as far as known */
 	uint32_t bucket[DRAM_PORTS][TAG_BUCKETS]; /* newest request of a tag's bucket */
 	struct channel *channel;
@@ -354,6 +355,7 @@ static inline uint64_t next_entry(const struct dram *d, struct channel *ch)
 	return max64(ch->entry_clk, ch->now);
 }
 void dram_enter(struct dram *, struct channel *, uint32_t port);
+void dram_enter_all(struct dram *, struct channel *); /* that can come in at ch->now, unless the limit forbids it */
 void dram_to_door(struct dram *, struct channel *, uint32_t port, uint32_t piece);
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
 void dram_row_closed(struct channel *, uint32_t bank);

@@ -14,10 +14,10 @@ static bool grow_requests(struct dram *d)
 	struct request *ring = calloc(n, sizeof *ring);
 	if (!ring)
 		return false;
+	for (uint32_t i = 0; i < n; i++)
+		ring[i].id = NO_REQUEST;
 	for (uint32_t i = 0, id = d->next_request - old; d->request && i < old; i++, id++)
 		ring[id & (n - 1)] = *request_of(d, id);
-	if (d->request)
-		d->kept_request = d->next_request - old;
 	free(d->request);
 	d->request = ring;
 	d->request_mask = n - 1;
@@ -30,10 +30,10 @@ static bool grow_pieces(struct dram *d)
 	struct piece *ring = calloc(n, sizeof *ring);
 	if (!ring)
 		return false;
+	for (uint32_t i = 0; i < n; i++)
+		ring[i].request = NO_REQUEST;
 	for (uint32_t i = 0, id = d->next_piece - old; d->piece && i < old; i++, id++)
 		ring[id & (n - 1)] = *piece_of(d, id);
-	if (d->piece)
-		d->kept_piece = d->next_piece - old;
 	free(d->piece);
 	d->piece = ring;
 	d->piece_mask = n - 1;
@@ -134,8 +134,8 @@ static struct request *new_request(struct dram *d, uint64_t arrival, const struc
 		retire(d);
 	}
 	uint32_t id = d->next_request++, *bucket = &d->bucket[r->port][r->tag % TAG_BUCKETS];
-	d->kept_request += d->next_request - d->kept_request > d->request_mask + 1;
 	struct request *q = request_of(d, id);
+	q->id = id;
 	q->arrival = arrival;
 	q->done = 0;
 	q->tag = r->tag;
@@ -157,7 +157,6 @@ static struct piece *new_piece(struct dram *d)
 			abort();
 		retire(d);
 	}
-	d->kept_piece += d->next_piece + 1 - d->kept_piece > d->piece_mask + 1;
 	return piece_of(d, d->next_piece++);
 }
 

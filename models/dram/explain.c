@@ -135,18 +135,15 @@ static void explain_piece(const struct dram *d, const struct piece *p, uint64_t 
 static const struct request *find_request(const struct dram *d, uint8_t port, uint32_t tag)
 {
 	uint32_t id = d->bucket[port][tag % TAG_BUCKETS];
-	while (id != NO_REQUEST && id - d->kept_request < d->next_request - d->kept_request) {
+	while (id != NO_REQUEST) {
 		const struct request *q = request_of(d, id);
+		if (q->id != id) /* its slot holds a younger one */
+			return NULL;
 		if (q->port == port && q->tag == tag)
 			return q;
 		id = q->older;
 	}
 	return NULL;
-}
-
-static bool has_piece(const struct dram *d, uint32_t id)
-{
-	return id - d->kept_piece < d->next_piece - d->kept_piece;
 }
 
 void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
@@ -155,10 +152,9 @@ void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uin
 	struct runs runs = { emit, ctx, DRAM_WAIT_LATENCY, from, from };
 	const struct request *q = find_request(d, port, tag);
 	for (uint32_t i = 0; q && i < q->pieces && runs.to < to; i++) {
-		uint32_t id = q->first_piece + i;
-		if (!has_piece(d, id))
+		const struct piece *p = piece_of(d, q->first_piece + i);
+		if (p->request != q->id) /* its slot holds a younger one */
 			continue;
-		const struct piece *p = piece_of(d, id);
 		dram_catch_up(d, &d->channel[p->channel], to);
 		uint64_t end = i + 1 < q->pieces ? min64(to, p->done) : to;
 		if (runs.to < end)

@@ -229,26 +229,42 @@ static bool any_waiting(const struct dram *d, const struct channel *ch, const st
 	return false;
 }
 
-/* One entry a bank: lane i has the bursts i, i + lanes, ... of the piece. */
+/* One entry a bank: lane i has the bursts i, i + lanes, ... of the piece, `left` of them. */
+IN_LINE void add_entry(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id, uint32_t i,
+		       struct lane lane, uint32_t left)
+{
+	uint16_t at = ch->free_entry;
+	struct entry *e = &ch->entry[at];
+	ch->free_entry = e->next;
+	e->age = ch->age + i;
+	e->row = p->row;
+	e->piece = id;
+	e->column = (uint16_t)lane.column;
+	e->bank = (uint8_t)lane.bank;
+	e->lane = (uint8_t)i;
+	e->left = (uint8_t)left;
+	p->lane[i] = at;
+	p->lane_gone[i] = UINT32_MAX;
+	append(d, ch, q, at);
+}
+
+/* The other lanes. */
+static OUT_OF_LINE void add_lanes(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id)
+{
+	const struct plan *plan = &d->plan;
+	for (uint32_t i = 1; i < p->lanes; i++)
+		add_entry(d, ch, q, p, id, i, dram_lane(d, p, i), (p->bursts - i + plan->group.mask) >> plan->group_bits);
+}
+
 static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)
 {
 	struct queue *q = &ch->queue[p->write];
-	const struct plan *plan = &d->plan;
-	for (uint32_t i = 0; i < p->lanes; i++) {
-		struct lane lane = i ? dram_lane(d, p, i) : (struct lane){ p->bank, p->column };
-		uint16_t at = ch->free_entry;
-		struct entry *e = &ch->entry[at];
-		ch->free_entry = e->next;
-		e->age = ch->age + i;
-		e->row = p->row;
-		e->piece = id;
-		e->column = (uint16_t)lane.column;
-		e->bank = (uint8_t)lane.bank;
-		e->lane = (uint8_t)i;
-		e->left = (uint8_t)(p->lanes == 1 ? p->bursts : (p->bursts - i + plan->group.mask) >> plan->group_bits);
-		p->lane[i] = at;
-		p->lane_gone[i] = UINT32_MAX;
-		append(d, ch, q, at);
+	struct lane own = { p->bank, p->column };
+	if (p->lanes == 1) {
+		add_entry(d, ch, q, p, id, 0, own, p->bursts);
+	} else {
+		add_entry(d, ch, q, p, id, 0, own, (p->bursts + d->plan.group.mask) >> d->plan.group_bits);
+		add_lanes(d, ch, q, p, id);
 	}
 	ch->age += p->bursts;
 	q->used += p->bursts;
@@ -281,7 +297,7 @@ void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id
 
 /* A read whose bytes one waiting write covers is answered from the queue; one that a write covers in part reads the
  * device, and the controller merges what the queue held when it came in. */
-void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
+IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
 {
 	struct door *door = &ch->door[port];
 	uint32_t id = door->head;
@@ -310,6 +326,11 @@ void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
 	add_entries(d, ch, p, id);
 	if (p->write)
 		dram_piece_done(d, p, ch->now);
+}
+
+void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
+{
+	enter(d, ch, port);
 }
 
 /* Would this write overtake a waiting read of the same bytes? */
@@ -346,7 +367,7 @@ static OUT_OF_LINE void look_at_all(const struct dram *d, struct channel *ch)
 }
 
 /* Only reads of one port wait: the usual case, and the shortest. */
-static void look_at_reads(struct channel *ch)
+IN_LINE void look_at_reads(struct channel *ch)
 {
 	uint32_t port = (uint32_t)__builtin_ctz(ch->ports);
 	const struct door *door = &ch->door[port];
@@ -356,15 +377,33 @@ static void look_at_reads(struct channel *ch)
 	ch->entry_port = port;
 	reads->wanted = fits ? NOBODY : door->bursts;
 	ch->queue[1].wanted = NOBODY;
-	ch->turn_moved |= ch->full_clk != NEVER;
-	ch->full_clk = NEVER;
+	if (ch->full_clk != NEVER) {
+		ch->turn_moved = true;
+		ch->full_clk = NEVER;
+	}
 }
 
-void dram_look_at_doors(const struct dram *d, struct channel *ch)
+IN_LINE void look_at_doors(const struct dram *d, struct channel *ch)
 {
 	ch->door_moved = false;
 	if (ch->ports && !(ch->ports & (ch->ports - 1)) && !ch->door[__builtin_ctz(ch->ports)].write)
 		look_at_reads(ch);
 	else
 		look_at_all(d, ch);
+}
+
+void dram_look_at_doors(const struct dram *d, struct channel *ch)
+{
+	look_at_doors(d, ch);
+}
+
+void dram_enter_all(struct dram *d, struct channel *ch)
+{
+	for (;;) {
+		if (ch->door_moved)
+			look_at_doors(d, ch);
+		if (ch->entry_clk > ch->now || ch->now >= d->limit)
+			return;
+		enter(d, ch, ch->entry_port);
+	}
 }

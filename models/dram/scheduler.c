@@ -274,8 +274,8 @@ static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uin
 		}
 		request = p->request;
 		dram_train(d, ch, at, clk, min64(before, min64(stop, d->limit)));
-		while (next_entry(d, ch) == ch->now && ch->now < d->limit)
-			dram_enter(d, ch, ch->entry_port);
+		if (ch->door_moved | (ch->entry_clk <= ch->now))
+			dram_enter_all(d, ch);
 		bank = oldest_hit(d, ch, q);
 		clk = ch->now + d->plan.burst_clk;
 		if (bank == NO_BANK || !goes_on(d, ch, bank, clk) || (before = undisputed(d, ch)) <= clk)

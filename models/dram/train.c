@@ -63,7 +63,7 @@ static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const 
 }
 
 /* Bursts of the piece that can follow each other as far as its banks are concerned. */
-static OUT_OF_LINE uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
+static uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
 	uint32_t step = d->plan.burst_clk, bursts = p->left;
@@ -80,10 +80,10 @@ static OUT_OF_LINE uint32_t ready(const struct dram *d, const struct channel *ch
 }
 
 /* How many bursts the train has. */
-static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+static OUT_OF_LINE uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
 {
 	uint32_t step = d->plan.burst_clk;
-	if (t->p->left == 1 || t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
+	if (t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
 		return 1;
 	uint32_t bursts = ready(d, ch, t);
 	if (bursts > 1)
@@ -105,8 +105,8 @@ static OUT_OF_LINE void watch(struct dram *d, struct channel *ch, const struct t
 }
 
 /* `bursts` of a lane have gone, the last of them at clk. */
-static void settle_lane(struct dram *d, struct channel *ch, const struct train *t, uint32_t lane, uint32_t bursts,
-			uint64_t clk)
+static inline void settle_lane(struct dram *d, struct channel *ch, const struct train *t, uint32_t lane,
+			       uint32_t bursts, uint64_t clk)
 {
 	struct piece *p = t->p;
 	uint16_t at = p->lane[lane];
@@ -140,18 +140,20 @@ static void note_data(struct channel *ch, uint64_t from, uint64_t to)
 
 /* Bursts no longer wait: there is room, and perhaps the turn is over. Reads that go on waiting in their turn change
  * nothing. */
-static void leave_queue(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
+static inline void leave_queue(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
 {
 	q->used -= bursts;
 	q->next[COLUMN].exact = 0;
-	ch->turn_moved |= ch->drain || !q->used || ch->leaving || ch->turn == d->config.turn;
-	ch->door_moved |= q->size - q->used >= q->wanted;
+	if (ch->drain | ch->leaving | !q->used | (ch->turn == d->config.turn))
+		ch->turn_moved = true;
+	if (q->size - q->used >= q->wanted)
+		ch->door_moved = true;
 }
 
-/* All of it has gone, its last burst at clk. */
-static void settle(struct dram *d, struct channel *ch, const struct train *t, uint64_t clk)
+/* The buses and the queue after it, its last burst at clk. */
+static inline void settle_bus(struct dram *d, struct channel *ch, const struct train *t, uint64_t clk)
 {
-	struct piece *p = t->p;
+	const struct piece *p = t->p;
 	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
 	uint32_t rank = RANK_SLOT + d->plan.rank_of[p->bank], gap = d->plan.data_gap[p->write];
 	ch->next[column_op(p->write)][rank] = clk + gaps->same_rank;
@@ -162,7 +164,13 @@ static void settle(struct dram *d, struct channel *ch, const struct train *t, ui
 	ch->now = clk;
 	ch->turn += t->bursts;
 	leave_queue(d, ch, t->q, t->bursts);
-	/* A train longer than its piece has lanes has all bank groups. */
+}
+
+/* All of it has gone. A train longer than its piece has lanes has all bank groups. */
+static OUT_OF_LINE void settle(struct dram *d, struct channel *ch, const struct train *t)
+{
+	const struct piece *p = t->p;
+	settle_bus(d, ch, t, t->clk + (t->bursts - 1) * d->plan.burst_clk);
 	for (uint32_t i = 0, lane = t->lane;; lane = next_lane(p, lane)) {
 		uint32_t more = t->bursts <= p->lanes ? 0 : (t->bursts - 1 - i) >> d->plan.group_bits;
 		settle_lane(d, ch, t, lane, 1 + more, t->clk + (i + more * p->lanes) * d->plan.burst_clk);
@@ -185,10 +193,16 @@ static void piece_advances(struct dram *d, struct channel *ch, struct piece *p, 
 
 void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, uint64_t before)
 {
-	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, 0, ch->entry[at].lane };
-	t.bursts = measure(d, ch, &t, before);
+	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, 1, ch->entry[at].lane };
+	if (t.p->left > 1)
+		t.bursts = measure(d, ch, &t, before);
 	if (d->watched)
 		watch(d, ch, &t);
-	settle(d, ch, &t, clk + (t.bursts - 1) * d->plan.burst_clk);
+	if (t.bursts == 1) {
+		settle_bus(d, ch, &t, clk);
+		settle_lane(d, ch, &t, t.lane, 1, clk);
+	} else {
+		settle(d, ch, &t);
+	}
 	piece_advances(d, ch, t.p, t.bursts);
 }
