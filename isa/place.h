@@ -23,8 +23,8 @@ struct npu_place_request {
 	bool array;       /* has an index even when count is 1 */
 	uint64_t bytes;   /* of each */
 	uint32_t count;
-	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number, the next one for the next of
-			   * an array; -1: the emptiest */
+	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number; -1: the emptiest */
+	int64_t step;     /* groups from one of an array to the next */
 	uint64_t align;   /* at least that of the memory; 0: just that */
 	int64_t at;       /* offset of the first, the others behind it; -1: anywhere */
 	uint32_t *locals; /* [count] local addresses, written */

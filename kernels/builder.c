@@ -227,13 +227,19 @@ static const char *slot_name(const struct npu_request *r, unsigned count, unsign
 	return out;
 }
 
+static int group_of(const struct npu_request *r, unsigned slot)
+{
+	unsigned step = r->step ? r->step : 1;
+	return r->group < 0 ? -1 : (int)((unsigned)r->group + slot * step);
+}
+
 /* Places one buffer of a request; false without an error when there is no room. */
 static bool place_one(struct npu_builder *b, const struct npu_request *r, unsigned count, unsigned slot, bool packed)
 {
 	struct memory m = memory_of(b, r->accum);
 	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
 	uint64_t at = packed ? first_fit(b, &m, 0, m.bytes, bytes)
-			     : find_place(b, &m, bytes, r->group < 0 ? -1 : r->group + (int)slot);
+			     : find_place(b, &m, bytes, group_of(r, slot));
 	struct block *block = at == NOWHERE ? NULL : new_block(b);
 	if (!block)
 		return false;

@@ -49,12 +49,13 @@ struct npu_request {
 	const char *name;
 	bool accum;      /* in the accumulators instead of SRAM */
 	uint64_t bytes;  /* of each */
-	unsigned count;  /* more than 1: name[0], name[1], ... in groups `group`, `group + 1`, ... */
+	unsigned count;  /* more than 1: name[0], name[1], ... in groups `group`, `group + step`, ... */
 	int group;       /* as above */
 	uint32_t *local; /* addresses, [count] */
 	unsigned least;  /* buffers that must have room, the others up to `count` may go without; 0: all */
 	unsigned *got;   /* buffers placed, least to count; NULL: nobody asks */
 	bool pair;       /* as many buffers as the request before this one has */
+	unsigned step;   /* groups from one buffer to the next; 0: one */
 };
 enum { NPU_MAX_REQUESTS = 16 };
 /* Where not all buffers have room, all requests get a second one before any gets a third, the first request first. */

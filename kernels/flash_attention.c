@@ -90,14 +90,16 @@ static bool place(struct flash *f)
 	unsigned n = load_slots(a->buffers, tiles), nq = load_slots(a->buffers, row_tiles);
 	f->turns = tiles > 1 ? 2 : 1;
 	f->state_stride = (uint32_t)a->tile_q * 4;
-	/* Halves of a pair lie in neighbouring groups, the two operands of a product two groups apart. */
+	/* What streams at the same time lies in different groups. While a product reads q and k(t + 1), p(t) is written
+	 * and v loads; while one reads p(t) and v(t), p(t + 1) is written and k(t + 2) loads. So with four groups (of
+	 * eight: numbers are modulo their number) q has one, v another, and p and k the other two, in turn. */
 	const struct npu_request requests[] = {
-		{ "k", false, keys, n, 2, f->in.k.at, .least = 1, .got = &f->in.k.n },
-		{ "v", false, keys, n, 0, f->v.at, .least = 1, .got = &f->v.n },
-		{ "q", false, rows, nq, 0, f->in.q, .least = 1, .got = &f->in.nq },
-		{ "p", false, tile * a->bytes, f->turns, 2, f->p, .least = f->turns },
-		{ "o", false, rows, result_slots(a->buffers, row_tiles), 0, f->o.at, .least = 1, .got = &f->o.n },
-		{ "state", false, state, f->turns, 2, f->state, .least = f->turns },
+		{ "k", false, keys, n, 5, f->in.k.at, .least = 1, .got = &f->in.k.n },
+		{ "v", false, keys, n, 3, f->v.at, .least = 1, .got = &f->v.n, .step = 4 },
+		{ "q", false, rows, nq, 0, f->in.q, .least = 1, .got = &f->in.nq, .step = 4 },
+		{ "p", false, tile * a->bytes, f->turns, 1, f->p, .least = f->turns },
+		{ "o", false, rows, result_slots(a->buffers, row_tiles), 6, f->o.at, .least = 1, .got = &f->o.n },
+		{ "state", false, state, f->turns, 7, f->state, .least = f->turns, .step = 4 },
 		{ "s", true, tile * 4, f->turns, -1, f->s, .least = f->turns },
 		{ "acc", true, acc, 1, -1, &f->acc, .least = 1 },
 	};

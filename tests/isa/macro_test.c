@@ -351,6 +351,21 @@ START_TEST(buffers_are_placed_together_and_used_again_after_free)
 }
 END_TEST
 
+/* Four groups of 256 KiB. */
+START_TEST(a_step_says_in_which_group_the_next_buffer_lies)
+{
+	struct npu_macro *m = assemble(".sram a[2][64, 64] fp16 bank=1 step=4\n.sram b[2][64, 64] fp16 bank=1 step=2\n"
+				       "vfill a[0]\n");
+	const struct npu_program *p = m->program;
+	ck_assert_uint_eq(p->nbuffers, 4);
+	ck_assert_uint_eq(p->buffers[0].local, 256 << 10);
+	ck_assert_uint_eq(p->buffers[1].local, (256 << 10) + (8 << 10));
+	ck_assert_uint_eq(p->buffers[2].local, (256 << 10) + (16 << 10));
+	ck_assert_uint_eq(p->buffers[3].local, 768 << 10);
+	npu_macro_free(m);
+}
+END_TEST
+
 START_TEST(parameters_come_from_the_command_line)
 {
 	static const char *const given[] = { "n=2k", "mode=slow", "n=3" };
@@ -576,6 +591,7 @@ static Suite *suite(void)
 	tcase_add_test(t, macros_take_numbers_slices_and_semaphores);
 	tcase_add_test(t, a_count_of_nothing_is_no_wait);
 	tcase_add_test(t, buffers_are_placed_together_and_used_again_after_free);
+	tcase_add_test(t, a_step_says_in_which_group_the_next_buffer_lies);
 	tcase_add_test(t, parameters_come_from_the_command_line);
 	tcase_add_test(t, files_are_included_once_each_time_and_found_beside_and_in_folders);
 	suite_add_tcase(s, t);

@@ -82,6 +82,21 @@ START_TEST(a_ping_pong_lies_in_two_groups)
 }
 END_TEST
 
+/* Four groups: 3 and 3 + 4 are the same one. */
+START_TEST(a_step_of_all_groups_keeps_buffers_in_one)
+{
+	struct npu_builder *b = edge();
+	uint32_t v[2];
+	const struct npu_request requests[] = {
+		{ .name = "v", .bytes = 4096, .count = 2, .group = 3, .local = v, .step = 4 },
+	};
+	ck_assert(npu_place(b, requests, 1));
+	ck_assert_uint_eq(v[0], 3 * GROUP);
+	ck_assert_uint_eq(v[1], 3 * GROUP + 4096);
+	npu_builder_discard(b);
+}
+END_TEST
+
 START_TEST(what_fits_by_its_sum_is_packed)
 {
 	/* Groups of 128 KiB: two of 100 leave 28 in each, too little for 50 but not for three packed ones. */
@@ -318,6 +333,7 @@ int main(void)
 	tcase_add_test(t, without_a_group_a_buffer_lies_in_the_emptiest);
 	tcase_add_test(t, a_group_that_is_full_sends_a_buffer_to_another);
 	tcase_add_test(t, a_ping_pong_lies_in_two_groups);
+	tcase_add_test(t, a_step_of_all_groups_keeps_buffers_in_one);
 	tcase_add_test(t, what_fits_by_its_sum_is_packed);
 	tcase_add_test(t, second_buffers_come_as_far_as_there_is_room);
 	tcase_add_test(t, a_second_buffer_goes_before_a_third);

@@ -208,6 +208,7 @@ static struct npu_mac_object *new_object(struct npu_mac *s, const struct npu_mac
 	o->name = d->symbol->name;
 	o->span = d->span;
 	o->at = o->bank = -1;
+	o->step = 1;
 	o->count = 1;
 	return o;
 }
@@ -403,6 +404,8 @@ static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, 
 		return false;
 	if (d->bank && !npu_mac_int_in(s, d->bank, "bank", 0, 65535, &o->bank))
 		return false;
+	if (d->step && !npu_mac_int_in(s, d->step, "step", 0, 65535, &o->step))
+		return false;
 	if (d->align && !npu_mac_int_in(s, d->align, "align", 1, 1 << 20, &align))
 		return false;
 	o->align = (uint64_t)align;
@@ -473,8 +476,8 @@ bool npu_mac_place_pending(struct npu_mac *s)
 		return npu_mac_no_memory(s);
 	n = 0;
 	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
-		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes,  o->count,
-							    o->bank, o->align, o->at,    o->locals, o->handles };
+		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes, o->count,  o->bank,
+							    o->step, o->align, o->at,    o->locals, o->handles };
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
 	s->full = !ok;

@@ -137,7 +137,16 @@ static bool read_dtype(struct npu_mac *s, struct npu_mac_decl *d)
 	return node->symbol != NULL;
 }
 
-enum { OPT_AT = 1, OPT_LAYOUT = 2, OPT_SEED = 4, OPT_FILE = 8, OPT_BANK = 16, OPT_ALIGN = 32, OPT_BYTES = 64 };
+enum {
+	OPT_AT = 1,
+	OPT_LAYOUT = 2,
+	OPT_SEED = 4,
+	OPT_FILE = 8,
+	OPT_BANK = 16,
+	OPT_ALIGN = 32,
+	OPT_BYTES = 64,
+	OPT_STEP = 128
+};
 
 /* at=0x1000 layout=block16, as far as they go */
 static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned allowed)
@@ -150,7 +159,7 @@ static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned all
 		{ "at", OPT_AT, &d->at },          { "layout", OPT_LAYOUT, &d->layout },
 		{ "seed", OPT_SEED, &d->seed },    { "file", OPT_FILE, NULL },
 		{ "bank", OPT_BANK, &d->bank },    { "align", OPT_ALIGN, &d->align },
-		{ "bytes", OPT_BYTES, &d->bytes },
+		{ "bytes", OPT_BYTES, &d->bytes }, { "step", OPT_STEP, &d->step },
 	};
 	enum { OPTIONS = sizeof options / sizeof options[0] };
 	while (s->cursor.token.kind == NPU_TOKEN_NAME) {
@@ -238,7 +247,7 @@ static bool read_local(struct npu_mac *s, struct npu_mac_stmt *stmt, bool accum)
 		if (!read_shape(s, d))
 			return false;
 	}
-	return read_dtype(s, d) && read_options(s, d, OPT_AT | OPT_LAYOUT | OPT_BANK | OPT_ALIGN);
+	return read_dtype(s, d) && read_options(s, d, OPT_AT | OPT_LAYOUT | OPT_BANK | OPT_STEP | OPT_ALIGN);
 }
 
 static bool read_sram(struct npu_mac *s, struct npu_mac_stmt *stmt)

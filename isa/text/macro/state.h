@@ -45,7 +45,7 @@ struct npu_mac_object {
 	uint64_t addr;  /* of a tensor */
 	/* buffers */
 	bool accum, placed, freed;
-	int64_t at, bank;
+	int64_t at, bank, step;
 	uint64_t align;
 	uint32_t *locals, *handles;  /* [count] */
 	uint32_t *buffers;           /* [count] in the program; NPU_MAC_MISSING: not declared yet */
