@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs both machines and measures how far they are apart. */
-#include "tests/support/twin_compare.h"
+#include "tests/golden/twin_compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +210,7 @@ const char *twin_table_fault(const struct twin_table *t, char *out, uint64_t siz
 		snprintf(out, size, "of all runs together, %s is active %+.2f%% of the cycles too long, %s %s %+.2f%%",
 			 npu_engine_name(all.active_engine), 100 * all.active, npu_engine_name(all.stall_engine),
 			 state_names[all.stall_state], 100 * all.stall);
-	else if (t->beyond * 5 > t->runs)
+	else if (t->beyond > t->runs * TWIN_BEYOND)
 		snprintf(out, size,
 			 "%llu of %llu runs put more than 5%% of their cycles down to something else; worst %+.2f%% "
 			 "(%s %s): %s",
@@ -220,21 +220,28 @@ const char *twin_table_fault(const struct twin_table *t, char *out, uint64_t siz
 	return out[0] ? out : NULL;
 }
 
+static struct twin_figures figures_of(const struct twin_table *t)
+{
+	double runs = t->runs ? (double)t->runs : 1;
+	return (struct twin_figures){ .total_mean = 100 * t->total_sum / runs,
+				      .total_worst = 100 * t->worst_total.total,
+				      .active_mean = 100 * t->active_sum / runs,
+				      .active_worst = 100 * t->worst_active.active,
+				      .cause_mean = 100 * t->stall_sum / runs,
+				      .cause_worst = 100 * t->worst_stall.stall };
+}
+
 void twin_table_print(FILE *f, const struct twin_table *t, unsigned n)
 {
-	fprintf(f, "%-10s %5s  %-16s  %-16s  %-16s  %9s  %s\n", "", "runs", "total mean worst", "active", "cause",
-		"beyond 5%", "together: active, cause");
+	fprintf(
+	    f,
+	    "| programs | runs | total, mean | worst | active, mean | worst | cause, mean | worst | beyond 5 %% |\n");
+	fprintf(f, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
 	for (unsigned i = 0; i < n; i++) {
-		double runs = t[i].runs ? (double)t[i].runs : 1;
-		struct twin_error all = twin_compare(&t[i].machine, &t[i].twin);
-		fprintf(f,
-			"%-10s %5llu  %6.2f%% %+7.2f%%  %6.2f%% %+7.2f%%  %6.2f%% %+7.2f%%  %9llu  %s %+.2f%%, %s %s "
-			"%+.2f%%\n",
-			t[i].name, (unsigned long long)t[i].runs, 100 * t[i].total_sum / runs,
-			100 * t[i].worst_total.total, 100 * t[i].active_sum / runs, 100 * t[i].worst_active.active,
-			100 * t[i].stall_sum / runs, 100 * t[i].worst_stall.stall, (unsigned long long)t[i].beyond,
-			npu_engine_name(all.active_engine), 100 * all.active, npu_engine_name(all.stall_engine),
-			state_names[all.stall_state], 100 * all.stall);
+		struct twin_figures e = figures_of(&t[i]);
+		fprintf(f, "| %s | %llu | %.2f %% | %+.2f %% | %.2f %% | %+.2f %% | %.2f %% | %+.2f %% | %llu |\n",
+			t[i].name, (unsigned long long)t[i].runs, e.total_mean, e.total_worst, e.active_mean,
+			e.active_worst, e.cause_mean, e.cause_worst, (unsigned long long)t[i].beyond);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		const struct twin_error *a = &t[i].worst_active, *s = &t[i].worst_stall;
@@ -244,4 +251,40 @@ void twin_table_print(FILE *f, const struct twin_table *t, unsigned n)
 		fprintf(f, "%s, worst cause (%s %s): %s\n", t[i].name, npu_engine_name(s->stall_engine),
 			state_names[s->stall_state], t[i].worst_stall_case);
 	}
+}
+
+static void check_grown(double is, double said, const char *what, char *out, uint64_t size)
+{
+	if (fabs(is) > fabs(said) + 0.006)
+		snprintf(out, size, "%s is %.2f %%, the page says %.2f %%", what, is, said);
+}
+
+const char *twin_table_grown(const struct twin_table *t, FILE *page, char *out, uint64_t size)
+{
+	char line[512], name[32];
+	unsigned long long runs, beyond;
+	struct twin_figures is = figures_of(t), said;
+	out[0] = '\0';
+	rewind(page);
+	while (fgets(line, sizeof line, page)) {
+		if (sscanf(line, "| %31[a-z ] | %llu | %lf %% | %lf %% | %lf %% | %lf %% | %lf %% | %lf %% | %llu |",
+			   name, &runs, &said.total_mean, &said.total_worst, &said.active_mean, &said.active_worst,
+			   &said.cause_mean, &said.cause_worst, &beyond) != 9)
+			continue;
+		name[strcspn(name, " ")] = '\0';
+		if (strcmp(name, t->name))
+			continue;
+		check_grown(is.total_mean, said.total_mean, "the mean of total cycles", out, size);
+		check_grown(is.total_worst, said.total_worst, "the worst of total cycles", out, size);
+		check_grown(is.active_mean, said.active_mean, "the mean of active cycles", out, size);
+		check_grown(is.active_worst, said.active_worst, "the worst of active cycles", out, size);
+		check_grown(is.cause_mean, said.cause_mean, "the mean of a cause", out, size);
+		check_grown(is.cause_worst, said.cause_worst, "the worst of a cause", out, size);
+		if (t->runs != runs || t->beyond > beyond)
+			snprintf(out, size, "%llu of %llu runs are beyond 5 %%, the page says %llu of %llu",
+				 (unsigned long long)t->beyond, (unsigned long long)t->runs, beyond, runs);
+		return out[0] ? out : NULL;
+	}
+	snprintf(out, size, "the page has no row for it");
+	return out;
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random machines and random legal programs that are large enough to be measured, the same for a seed every time. */
-#ifndef NPU_TESTS_SUPPORT_TWIN_RANDOM_H
-#define NPU_TESTS_SUPPORT_TWIN_RANDOM_H
+#ifndef NPU_TESTS_GOLDEN_TWIN_RANDOM_H
+#define NPU_TESTS_GOLDEN_TWIN_RANDOM_H
 
 #include "models/machine.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Controller policies that the twin leaves out, at their neutral values: every machine of these tests has them. */
-enum { TWIN_SETS = 3 };
-extern const char *const twin_sets[TWIN_SETS];
 
 /* A preset, of which keys have changed unless `plain`; hw_check takes it. */
 struct hw twin_random_hw(uint64_t seed, bool plain);

@@ -6,7 +6,7 @@
  * stream; OS: a tile of D stays, both stream. A fold loads its tile (not OS), streams, and writes its results when they
  * have crossed the array. Overlapped, the next tile loads into second registers that are free once the fold before it
  * streams. */
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
 #include <stdlib.h>
 
@@ -30,6 +30,7 @@ struct product {
 	uint64_t accepted;    /* beat */
 	uint64_t k_group, k_tile, k_per_group, k_tiles, inner;
 	uint64_t turn, load, stream, latency, results, used_rows, used_cols, depth;
+	uint64_t before; /* beats of a fold's stream before the next tile, or OS initial sums, may enter */
 	struct fold *fold;
 };
 
@@ -38,7 +39,7 @@ struct twin_matrix {
 	bool under_way;           /* the beat has been denied at least once */
 	struct product **product; /* in service, oldest first */
 	uint32_t n;
-	uint64_t streamer_free, registers_free, sums_free, results_free; /* beats */
+	uint64_t streamer_free, registers_free, sums_free, initial_free, results_free; /* beats */
 };
 
 static uint64_t up(uint64_t n, uint64_t d)
@@ -61,6 +62,11 @@ static bool is_os(const struct hw *hw)
 static bool is_is(const struct hw *hw)
 {
 	return hw->matrix.dataflow == HW_DATAFLOW_IS;
+}
+/* A beat's results are a column of D. */
+static bool leaves_by_column(const struct hw *hw)
+{
+	return is_is(hw) || (is_os(hw) && hw->matrix.shift_out == HW_SHIFT_ACROSS);
 }
 static bool is_serial(const struct hw *hw)
 {
@@ -103,12 +109,20 @@ void twin_matrix_free(struct twin_matrix *m)
 
 /* ---- how long the parts of a fold take, in beats ---- */
 
+/* preload=last_block: all but the last block of operand rows, which are `steps`. */
+static uint64_t before_last_block(const struct hw *hw, uint64_t steps, uint64_t step)
+{
+	uint64_t blocks = up(steps, hw->matrix.rows);
+	return hw->matrix.preload == HW_PRELOAD_LAST_BLOCK ? (blocks - 1) * hw->matrix.rows * step : 0;
+}
+
 static struct product *new_product(const struct hw *hw, const struct npu_matmul *q)
 {
 	struct product *p = twin_alloc(1, sizeof *p);
 	uint64_t rows = hw->matrix.rows, cols = hw->matrix.cols;
 	enum npu_dtype a = (enum npu_dtype)q->a_type, b = (enum npu_dtype)q->b_type;
 	uint64_t a_port = hw_activation_port(hw), w_port = hw_weight_port(hw);
+	uint64_t registers = hw->matrix.input_registers + hw->matrix.output_registers;
 	bool used = hw->matrix.ragged == HW_RAGGED_USED, transposed;
 	p->depth = a == NPU_INT8 ? hw->matrix.int8_macs_per_pe : 1;
 	/* No sum mixes two groups of scales. */
@@ -130,9 +144,10 @@ static struct product *new_product(const struct hw *hw, const struct npu_matmul 
 		uint64_t step = more(up(npu_dtype_bytes(a, p->used_rows * p->depth), a_port),
 				     up(npu_dtype_bytes(b, p->used_cols * p->depth), w_port));
 		p->stream = up(p->k_tile, p->depth) * step;
-		/* The last pair meets in the far corner, then the sums leave through the columns. */
-		p->results = p->used_rows;
-		p->latency = p->used_rows + p->used_cols - 2 + p->used_rows;
+		/* The last pair meets in the far corner, then the sums leave through the columns or the rows. */
+		p->results = leaves_by_column(hw) ? p->used_cols : p->used_rows;
+		p->latency = p->used_rows + p->used_cols - 2 + registers + p->results;
+		p->before = before_last_block(hw, up(p->k_tile, p->depth), step);
 		return p;
 	}
 	uint64_t stay = is_is(hw) ? q->m : q->n, pass = is_is(hw) ? q->n : q->m;
@@ -145,9 +160,13 @@ static struct product *new_product(const struct hw *hw, const struct npu_matmul 
 	}
 	p->turn = transposed ? rows : 0;
 	p->load = up(p->used_rows * p->depth * npu_dtype_bytes(stays, p->used_cols), w_port);
-	p->stream = pass * up(npu_dtype_bytes(streams, p->used_rows * p->depth), a_port);
+	if (hw->matrix.load_rows)
+		p->load = more(p->load, up(p->used_rows, hw->matrix.load_rows));
+	uint64_t step = up(npu_dtype_bytes(streams, p->used_rows * p->depth), a_port);
+	p->stream = pass * step;
 	p->results = p->stream;
-	p->latency = p->used_rows + p->used_cols - 2;
+	p->latency = p->used_rows + p->used_cols - 2 + registers;
+	p->before = before_last_block(hw, pass, step);
 	return p;
 }
 
@@ -229,7 +248,7 @@ static void add_d(struct part *part, const struct hw *hw, const struct npu_matmu
 		  bool write)
 {
 	struct npu_matrix d = { q->m, q->n, NPU_FP32, NPU_LAYOUT_ROW, q->dst_stride };
-	add_tile(part, hw, q->dst, &d, r->m0, r->m, r->n0, r->n, is_is(hw), write);
+	add_tile(part, hw, q->dst, &d, r->m0, r->m, r->n0, r->n, leaves_by_column(hw), write);
 }
 
 static void add_scales(struct part *part, const struct hw *hw, const struct npu_matmul *q, const struct region *r)
@@ -289,7 +308,9 @@ static void begin_stream(const struct hw *hw, const struct npu_matmul *q, struct
 	}
 	/* Results leave in order. */
 	uint64_t results = more(f->streamed + p->latency - p->results, m->results_free);
-	uint64_t real = is_os(hw) ? share(p->results, r.m, p->used_rows) : p->results;
+	uint64_t real = p->results;
+	if (is_os(hw))
+		real = leaves_by_column(hw) ? share(real, r.n, p->used_cols) : share(real, r.m, p->used_rows);
 	f->done = m->results_free = results + p->results;
 	span(&f->write, results, real);
 	add_d(&f->write, hw, q, &r, true);
@@ -331,7 +352,10 @@ static bool overlapped_may_load(const struct twin_matrix *m, const struct produc
 {
 	if (m->beat < m->registers_free)
 		return false;
-	return p->next ? p->fold[p->next - 1].streams : m->beat >= p->accepted + p->turn;
+	if (!p->next)
+		return m->beat >= p->accepted + p->turn;
+	const struct fold *last = &p->fold[p->next - 1];
+	return last->streams && m->beat >= last->stream.from + p->before;
 }
 
 static void begin_overlapped(struct twin *t, struct twin_matrix *m, struct product *p)
@@ -339,11 +363,15 @@ static void begin_overlapped(struct twin *t, struct twin_matrix *m, struct produ
 	const struct npu_matmul *q = &t->program->insns[p->insn].matmul;
 	uint32_t i = p->first;
 	if (is_os(t->hw)) {
-		/* A fold's sums take `results` beats to leave before the next one's take their place. */
-		if (p->next < p->folds && m->beat >= m->streamer_free && m->beat + p->stream >= m->sums_free) {
+		/* A fold's sums take `results` beats to leave before the next one's take their place; with
+		 * preload=last_block the next one's initial sums enter on that way, as long, beside the last block. */
+		if (p->next < p->folds && m->beat >= m->streamer_free && m->beat + p->stream >= m->sums_free &&
+		    m->beat >= m->initial_free) {
 			i = p->next++;
 			begin_stream(t->hw, q, m, p, i, m->beat);
 			m->streamer_free = p->fold[i].streamed;
+			if (t->hw->matrix.preload == HW_PRELOAD_LAST_BLOCK)
+				m->initial_free = m->beat + p->before + p->results;
 			m->sums_free = p->fold[i].streamed + p->results;
 		}
 		return;
@@ -401,7 +429,7 @@ static bool may_start(struct twin *t, enum npu_engine e, uint32_t insn)
 	const struct fold *last = &p->fold[p->folds - 1];
 	if (!last->streams)
 		return false;
-	return is_serial(t->hw) || is_os(t->hw) ? m->beat >= last->streamed : m->beat >= last->stream.from;
+	return is_serial(t->hw) || is_os(t->hw) ? m->beat >= last->streamed : m->beat >= last->stream.from + p->before;
 }
 
 static void start(struct twin *t, enum npu_engine e, uint32_t insn)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The families of programs. */
-#include "tests/support/twin_cases.h"
+#include "tests/golden/twin_cases.h"
 
 #include "sim/config.h"
+#include "tests/golden/twin_random.h"
 #include "tests/support/kernel_cases.h"
-#include "tests/support/twin_random.h"
+#include "tests/support/machine_random.h"
 
 #include <string.h>
 
@@ -16,6 +17,23 @@ bool twin_add_random(struct twin_table *t, uint64_t from, uint64_t to, bool plai
 		struct npu_program *p = twin_random_program(seed, &hw, 100 + (unsigned)(seed % 100));
 		char what[128];
 		snprintf(what, sizeof what, "%s seed %llu", hw.name, (unsigned long long)seed);
+		ok = twin_table_add(t, &hw, p, what) && ok;
+		npu_program_free(p);
+	}
+	return ok;
+}
+
+bool twin_add_small(struct twin_table *t, uint64_t from, uint64_t to)
+{
+	bool ok = true;
+	for (uint64_t seed = from; seed < to; seed++) {
+		struct hw hw = machine_random_hw(seed);
+		/* With 0, bursts of a channel that could go with those of an instruction accepted in that cycle go
+		 * first. */
+		hw.dma.start_cycles += !hw.dma.start_cycles;
+		struct npu_program *p = machine_random_program(seed, &hw, 60 + (unsigned)(seed % 60));
+		char what[128];
+		snprintf(what, sizeof what, "small machine, seed %llu", (unsigned long long)seed);
 		ok = twin_table_add(t, &hw, p, what) && ok;
 		npu_program_free(p);
 	}
@@ -47,7 +65,7 @@ bool twin_add_kernels(struct twin_table *t, unsigned each, uint64_t longest, uin
 			struct case_rng r = { (uint64_t)(k - npu_kernels) * 4 + (uint64_t)(c - preset_capacities) };
 			struct npu_error err;
 			struct hw hw;
-			if (!config_load(&hw, c->name, twin_sets, TWIN_SETS, &err)) {
+			if (!config_load(&hw, c->name, NULL, 0, &err)) {
 				fprintf(stderr, "%s: %s\n", c->name, err.text);
 				return false;
 			}
@@ -64,4 +82,16 @@ bool twin_add_kernels(struct twin_table *t, unsigned each, uint64_t longest, uin
 			}
 		}
 	return ok;
+}
+
+bool twin_documented(struct twin_table t[TWIN_TABLES])
+{
+	t[0] = (struct twin_table){ .name = "presets" };
+	t[1] = (struct twin_table){ .name = "random" };
+	t[2] = (struct twin_table){ .name = "small" };
+	t[3] = (struct twin_table){ .name = "kernels" };
+	bool ok = twin_add_random(&t[0], 0, 60, true);
+	ok = twin_add_random(&t[1], 0, 60, false) && ok;
+	ok = twin_add_small(&t[2], 0, 300) && ok;
+	return twin_add_kernels(&t[3], 7, 256, 10000000) && ok;
 }

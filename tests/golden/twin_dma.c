@@ -5,7 +5,7 @@
  *   store   issued, beats across the port, DRAM accepts and back
  *
  * and holds one of the engine's `outstanding` slots from its issue to its end. */
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ struct twin_dma {
 	struct channel channel[64];
 	unsigned age[64]; /* channels in service, oldest first */
 	unsigned turn, last;
-	bool crossing; /* a beat of channel `last` is under way */
+	bool crossing;         /* a beat of channel `last` is under way */
+	struct burst *crossed; /* store: its last beat has crossed, it leaves in the next cycle */
 };
 
 /* ---- which bursts and runs ---- */
@@ -387,9 +388,8 @@ static uint64_t ready_at(const struct twin_dma *d, const struct channel *c)
 	return at > c->not_before ? at : c->not_before;
 }
 
-void twin_dma_leave(struct twin *t, enum npu_engine e)
+static void issue(struct twin *t, struct twin_dma *d)
 {
-	struct twin_dma *d = t->dma[e];
 	if (d->used == d->hw->dma.outstanding)
 		return;
 	for (unsigned i = 0; i < d->nchannels; i++) {
@@ -408,6 +408,15 @@ void twin_dma_leave(struct twin *t, enum npu_engine e)
 			send(t, d, b);
 		return;
 	}
+}
+
+void twin_dma_leave(struct twin *t, enum npu_engine e)
+{
+	struct twin_dma *d = t->dma[e];
+	issue(t, d);
+	if (d->crossed)
+		send(t, d, d->crossed);
+	d->crossed = NULL;
 }
 
 static uint64_t beats_of(const struct twin_dma *d, const struct run *r)
@@ -447,7 +456,7 @@ static void ask(struct twin *t, enum npu_engine e)
 }
 
 /* The beat has crossed. */
-static void crossed(struct twin *t, struct twin_dma *d)
+static void crossed(struct twin_dma *d)
 {
 	struct channel *c = &d->channel[d->last];
 	struct burst *b = front(c);
@@ -461,9 +470,7 @@ static void crossed(struct twin *t, struct twin_dma *d)
 	if (!d->store) {
 		finish(d, b);
 	} else {
-		t->now++; /* it leaves in the next cycle */
-		send(t, d, b);
-		t->now--;
+		d->crossed = b;
 	}
 }
 
@@ -492,7 +499,7 @@ static enum npu_state state(struct twin *t, enum npu_engine e)
 	struct twin_dma *d = t->dma[e];
 	switch (t->memory.outcome[e]) {
 	case TWIN_PASSED:
-		crossed(t, d);
+		crossed(d);
 		return NPU_STATE_BUSY;
 	case TWIN_DENIED_SRAM:
 		return NPU_STATE_SRAM_CONFLICT;

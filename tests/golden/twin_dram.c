@@ -2,7 +2,7 @@
 /* DRAM, tick by tick: in every clock each channel lets bursts in, looks after refresh, and may start one command.
  *
  * Timing rules are JEDEC's: an interval counts from the last clock of one command to the last clock of another. */
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,12 @@ enum { PORTS = 3, NO_ROW = -1, BUSY_KEPT = 4096, PIECE = 8 };
 /* What a queue holds: a column burst. Up to PIECE neighbours of one channel and row (in each bank group) come into the
  * queue together. */
 struct burst {
-	uint64_t addr, end; /* bytes asked for */
-	uint64_t visible, accepted, done;
+	uint64_t addr, end;                       /* bytes asked for */
+	uint64_t visible, accepted, issued, done; /* issued: its column command */
 	int64_t row;
 	uint32_t bank, channel;
-	uint32_t together; /* bursts of its piece from this one on */
+	uint32_t together;         /* bursts of its piece from this one on */
+	uint64_t piece, piece_end; /* bytes of the piece */
 	bool write;
 };
 
@@ -37,6 +38,7 @@ struct last {
 
 struct bank {
 	int64_t row;
+	uint32_t passed; /* bursts since ACT that went before an older one of the bank */
 	bool refreshing; /* refresh is due: no new command */
 	struct last last;
 };
@@ -62,7 +64,9 @@ struct channel {
 	struct refresh_span refresh[64]; /* the last one of each bank */
 	int64_t bus_free[2];             /* command buses */
 	int64_t data_end;
+	int64_t came; /* clock in which a piece last came in */
 	bool drain;
+	uint32_t turn;  /* bursts since the direction changed */
 	bool leaving;   /* the turn is over but for rows opened for it */
 	uint64_t fresh; /* banks opened and not used yet, a bit each */
 	int act1_bank;  /* waits for its second ACT, -1: none */
@@ -109,7 +113,7 @@ static struct last never(void)
 
 static bool per_bank(const struct twin_dram *d)
 {
-	return d->c.refresh == DRAM_REFRESH_PERBANK;
+	return d->c.refresh == DRAM_REFRESH_PERBANK && d->c.tREFIpb;
 }
 
 struct twin_dram *twin_dram_new(const struct dram_config *c)
@@ -124,6 +128,7 @@ struct twin_dram *twin_dram_new(const struct dram_config *c)
 	for (uint32_t i = 0; i < c->channels; i++) {
 		struct channel *ch = &d->channel[i];
 		ch->act1_bank = -1;
+		ch->turn = c->turn;
 		ch->data_end = ch->bus_free[0] = ch->bus_free[1] = 0;
 		for (uint32_t b = 0; b < 64; b++)
 			ch->bank[b] = (struct bank){ .row = NO_ROW, .last = never() };
@@ -165,6 +170,15 @@ static uint64_t take_low(uint64_t *bits, uint64_t values)
 	return low;
 }
 
+/* What is left of the bits of n, as a polynomial over GF(2), when it is divided by x^6 + x + 1. */
+static uint64_t remainder_of(uint64_t n)
+{
+	for (int bit = 63; bit >= 6; bit--)
+		if (n >> bit & 1)
+			n ^= (uint64_t)0x43 << (bit - 6);
+	return n;
+}
+
 static void place(const struct twin_dram *d, struct burst *b)
 {
 	const struct dram_config *c = &d->c;
@@ -183,7 +197,10 @@ static void place(const struct twin_dram *d, struct burst *b)
 		group ^= row % c->bank_groups;
 		bank ^= row / c->bank_groups % c->banks;
 	}
+	uint64_t above = block / c->channels, blocks = dram_capacity(c) / c->channels / c->channel_interleave;
 	b->channel = (uint32_t)(block % c->channels);
+	if (c->channel_hash)
+		b->channel ^= (uint32_t)(remainder_of(above % blocks) % c->channels);
 	b->bank = (uint32_t)((rank * c->bank_groups + group) * c->banks + bank);
 	b->row = (int64_t)row;
 }
@@ -208,8 +225,11 @@ static void cut(struct twin_dram *d, const struct request *r)
 		struct burst *first = &d->burst[r->first + i];
 		for (n = 1; n < most && i + n < r->bursts && are_neighbours(d, first, &first[n]); n++)
 			;
-		for (uint32_t k = 0; k < n; k++)
+		for (uint32_t k = 0; k < n; k++) {
 			first[k].together = n - k;
+			first[k].piece = first->addr;
+			first[k].piece_end = first[n - 1].end;
+		}
 	}
 }
 
@@ -225,10 +245,11 @@ uint32_t twin_dram_send(struct twin_dram *d, uint64_t arrival, unsigned port, ui
 				   .end = next < end ? next : end,
 				   .visible = arrival + d->c.front_delay,
 				   .accepted = TWIN_NEVER,
+				   .issued = TWIN_NEVER,
 				   .done = TWIN_NEVER,
 				   .write = write };
 		if (d->c.ideal) {
-			b.done = b.visible = b.accepted = arrival;
+			b.done = b.visible = b.accepted = b.issued = arrival;
 		} else {
 			place(d, &b);
 			push(&d->channel[b.channel].door[port], (uint32_t)d->nbursts);
@@ -355,17 +376,19 @@ static int64_t column_from(const struct twin_dram *d, const struct channel *ch, 
 
 /* ---- doors ---- */
 
-static bool meets(const struct burst *a, const struct burst *b)
+/* A waiting burst in a bank of the piece that begins with `b` whose own piece covers that one, or shares bytes with it.
+ */
+static bool is_met(const struct twin_dram *d, const struct list *queue, const struct burst *b, bool covers)
 {
-	return a->addr < b->end && b->addr < a->end;
-}
-
-static const struct burst *meeting(const struct twin_dram *d, const struct list *queue, const struct burst *b)
-{
-	for (uint64_t i = queue->head; i < queue->n; i++)
-		if (meets(&d->burst[queue->item[i]], b))
-			return &d->burst[queue->item[i]];
-	return NULL;
+	for (uint64_t i = queue->head; i < queue->n; i++) {
+		const struct burst *w = &d->burst[queue->item[i]];
+		for (uint32_t k = 0; k < b->together; k++)
+			if (w->channel == b->channel && w->bank == b[k].bank &&
+			    (covers ? w->piece <= b->piece && b->piece_end <= w->piece_end
+				    : w->piece < b->piece_end && b->piece < w->piece_end))
+				return true;
+	}
+	return false;
 }
 
 static bool has_room(const struct twin_dram *d, const struct channel *ch, const struct burst *b)
@@ -376,10 +399,7 @@ static bool has_room(const struct twin_dram *d, const struct channel *ch, const 
 /* A write must not overtake a read of the same bytes. */
 static bool may_pass(const struct twin_dram *d, const struct channel *ch, const struct burst *b)
 {
-	for (uint32_t i = 0; b->write && i < b->together; i++)
-		if (meeting(d, &ch->queue[0], &b[i]))
-			return false;
-	return true;
+	return !b->write || !is_met(d, &ch->queue[0], b, false);
 }
 
 /* Of the pieces that have room the one that has waited longest; then the lowest port. */
@@ -399,29 +419,31 @@ static struct list *next_door(const struct twin_dram *d, struct channel *ch, int
 	return best;
 }
 
-static void let_in_one(struct twin_dram *d, struct channel *ch, struct list *door, int64_t t)
+static void let_in_piece(struct twin_dram *d, struct channel *ch, struct list *door, int64_t t)
 {
-	uint32_t id = door->item[door->head++];
-	struct burst *b = &d->burst[id];
-	const struct burst *newer = b->write ? NULL : meeting(d, &ch->queue[1], b);
+	struct burst *first = &d->burst[door->item[door->head]];
+	ch->came = t;
+	bool answered = !first->write && is_met(d, &ch->queue[1], first, true); /* from the write queue */
+	for (uint32_t k = 0; k < first->together; k++) {
+		struct burst *b = &first[k];
+		b->accepted = (uint64_t)t;
+		if (answered)
+			b->issued = (uint64_t)t;
+		if (answered || b->write)
+			b->done = (uint64_t)t + (answered ? d->c.back_delay : 0);
+		if (!answered)
+			push(&ch->queue[b->write], door->item[door->head]);
+		door->head++;
+	}
 	if (door->head == door->n)
 		door->head = door->n = 0;
-	b->accepted = (uint64_t)t;
-	if (newer && newer->addr <= b->addr && newer->end >= b->end) {
-		b->done = (uint64_t)t + d->c.back_delay; /* answered from the write queue */
-		return;
-	}
-	if (b->write)
-		b->done = (uint64_t)t;
-	push(&ch->queue[b->write], id);
 }
 
 static void let_in(struct twin_dram *d, struct channel *ch, int64_t t)
 {
 	struct list *door;
 	while ((door = next_door(d, ch, t)) != NULL)
-		for (uint32_t n = d->burst[door->item[door->head]].together; n > 0; n--)
-			let_in_one(d, ch, door, t);
+		let_in_piece(d, ch, door, t);
 }
 
 /* A write has come to a queue that has no room for it. */
@@ -494,9 +516,10 @@ static bool refresh_step(struct twin_dram *d, struct channel *ch, uint32_t r, in
 	uint32_t list[64];
 	uint64_t n = refresh_banks(d, ch, r, list), open = 0;
 	int64_t pre = 0, ref = 0;
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < n; i++)
 		if ((int)list[i] == ch->act1_bank)
-			return false;
+			return false; /* its ACT-2 first */
+	for (uint64_t i = 0; i < n; i++) {
 		later(&ref, act_from(d, ch, list[i]) + d->c.act_clk - d->c.precharge_clk);
 		if (ch->bank[list[i]].row == NO_ROW)
 			continue;
@@ -526,35 +549,81 @@ static bool refresh_step(struct twin_dram *d, struct channel *ch, uint32_t r, in
 
 /* ---- the scheduler ---- */
 
-static bool is_open_for(const struct channel *ch, const struct burst *b)
+/* A write that has waited too long; its bank is served in order until it has gone. */
+static const struct burst *overdue(const struct twin_dram *d, const struct channel *ch, int64_t t)
 {
-	return ch->bank[b->bank].row == b->row && !ch->bank[b->bank].refreshing && ch->act1_bank != (int)b->bank;
+	const struct list *writes = &ch->queue[1];
+	const struct burst *b = waiting(writes) ? &d->burst[writes->item[writes->head]] : NULL;
+	return b && (uint64_t)t >= b->accepted + d->c.write_wait ? b : NULL;
+}
+
+/* Is there an older burst for the same bank in front of that at place `at` of the queue? */
+static bool is_first_of_its_bank(const struct twin_dram *d, const struct list *q, uint64_t at)
+{
+	for (uint64_t i = q->head; i < at; i++)
+		if (d->burst[q->item[i]].bank == d->burst[q->item[at]].bank)
+			return false;
+	return true;
+}
+
+/* Its row is open, and stays so for it: not once enough younger bursts have gone before an older one of the bank. */
+static bool hits(const struct twin_dram *d, const struct channel *ch, unsigned write, uint64_t at, int64_t t)
+{
+	const struct burst *b = &d->burst[ch->queue[write].item[at]];
+	const struct bank *bank = &ch->bank[b->bank];
+	if (bank->row != b->row)
+		return false;
+	const struct burst *late = write ? overdue(d, ch, t) : NULL;
+	bool yields = (d->c.hit_cap && bank->passed >= d->c.hit_cap) || (late && late->bank == b->bank);
+	return !yields || is_first_of_its_bank(d, &ch->queue[write], at);
+}
+
+static bool may_be_used(const struct channel *ch, uint32_t bank)
+{
+	return !ch->bank[bank].refreshing && ch->act1_bank != (int)bank;
+}
+
+/* Whose turn it ought to be. */
+static bool wants_drain(const struct twin_dram *d, const struct channel *ch, int64_t t)
+{
+	uint64_t writes = waiting(&ch->queue[1]), reads = waiting(&ch->queue[0]);
+	uint32_t mark = d->c.write_queue * (ch->drain ? d->c.drain_low : d->c.drain_high) / 100;
+	bool many = writes > mark || is_full(d, ch, t);
+	if (!writes || !reads)
+		return writes;
+	if (overdue(d, ch, t))
+		return true;
+	return many && (ch->drain ? ch->turn < d->c.turn : ch->turn >= d->c.turn);
+}
+
+/* Banks opened for the turn that ought to be over and not used yet, a bit each. */
+static uint64_t unused_rows(const struct twin_dram *d, const struct channel *ch, int64_t t)
+{
+	const struct list *q = &ch->queue[ch->drain];
+	uint64_t rows = 0;
+	for (uint64_t i = q->head; i < q->n; i++)
+		if (hits(d, ch, ch->drain, i, t))
+			rows |= (uint64_t)1 << d->burst[q->item[i]].bank;
+	return rows & ch->fresh;
 }
 
 /* Reads go first until writes pass the high mark or find no room, no read waits or a write is overdue; then writes,
- * down to the low mark. Rows opened for the turn that is over are used first. */
+ * down to the low mark, `turn` of them at most; if that cut them short reads have as many. Rows opened for the turn
+ * that is over are used first. */
 static void choose_turn(const struct twin_dram *d, struct channel *ch, int64_t t)
 {
-	const struct list *reads = &ch->queue[0], *writes = &ch->queue[1];
-	uint32_t mark = d->c.write_queue * (ch->drain ? d->c.drain_low : d->c.drain_high) / 100;
-	bool overdue =
-	    waiting(writes) && (uint64_t)t >= d->burst[writes->item[writes->head]].accepted + d->c.write_wait;
-	bool drain = waiting(writes) && (!waiting(reads) || waiting(writes) > mark || overdue || is_full(d, ch, t));
-	bool unused = false;
-	const struct list *q = &ch->queue[ch->drain];
-	for (uint64_t i = q->head; i < q->n; i++)
-		unused |= is_open_for(ch, &d->burst[q->item[i]]) && ch->fresh >> d->burst[q->item[i]].bank & 1;
-	ch->leaving = drain != ch->drain && unused;
-	if (!ch->leaving)
-		ch->drain = drain;
-}
-
-/* LPDDR5: a data clock that has stopped is started again by a CAS, tCAS before the column command. */
-static bool data_clock_runs(const struct twin_dram *d, const struct channel *ch, const struct burst *b, int64_t t)
-{
-	if (!d->c.tCAS || t <= ch->data_end)
-		return true;
-	return ch->bus_free[0] + d->c.tCAS <= t && (int64_t)b->accepted + d->c.tCAS <= t;
+	bool drain = wants_drain(d, ch, t);
+	ch->leaving = false;
+	if (drain == ch->drain)
+		return;
+	uint64_t unused = unused_rows(d, ch, t);
+	for (uint32_t bank = 0; bank < d->banks; bank++)
+		ch->leaving |= unused >> bank & 1 && may_be_used(ch, bank);
+	if (ch->leaving)
+		return;
+	bool cut = waiting(&ch->queue[1]) && ch->turn >= d->c.turn;
+	ch->turn = drain || cut ? 0 : d->c.turn;
+	ch->drain = drain;
 }
 
 static void column(struct twin_dram *d, struct channel *ch, uint64_t at, int64_t t)
@@ -573,37 +642,30 @@ static void column(struct twin_dram *d, struct channel *ch, uint64_t at, int64_t
 		d->last_data = (uint64_t)ch->data_end;
 	if (!write)
 		b->done = (uint64_t)ch->data_end + d->c.back_delay;
+	b->issued = (uint64_t)t;
+	ch->turn++;
+	ch->bank[b->bank].passed += !is_first_of_its_bank(d, &ch->queue[write], at);
 	ch->fresh &= ~((uint64_t)1 << b->bank);
 	ch->bus_free[0] = t + d->c.column_clk;
 	take_out(&ch->queue[write], at);
 }
 
-/* The oldest row hit that can go at t: its place in the queue, or behind the last. */
-static uint64_t column_at(const struct twin_dram *d, const struct channel *ch, int64_t t)
-{
-	const struct list *q = &ch->queue[ch->drain];
-	uint64_t i = q->head;
-	for (; i < q->n; i++) {
-		const struct burst *b = &d->burst[q->item[i]];
-		if (is_open_for(ch, b) && column_from(d, ch, b->bank, ch->drain) <= t && data_clock_runs(d, ch, b, t))
-			break;
-	}
-	return i;
-}
-
 static void opened(struct channel *ch, uint32_t bank, int64_t row)
 {
 	ch->bank[bank].row = row;
+	ch->bank[bank].passed = 0;
 	ch->fresh |= (uint64_t)1 << bank;
 }
 
 static bool second_act(struct twin_dram *d, struct channel *ch, int64_t t)
 {
-	if (ch->act1_bank < 0 || t < ch->act1_clk + d->c.act_clk)
+	int64_t *free = &ch->bus_free[d->c.row_command_bus];
+	if (ch->act1_bank < 0 || t < ch->act1_clk + d->c.act_clk || *free > t)
 		return false;
 	ch->bank[ch->act1_bank].last.act2 = t;
 	opened(ch, (uint32_t)ch->act1_bank, ch->act1_row);
 	ch->act1_bank = -1;
+	*free = t + d->c.act_clk;
 	return true;
 }
 
@@ -623,47 +685,84 @@ static void act(struct twin_dram *d, struct channel *ch, const struct burst *b, 
 	ch->act1_clk = t;
 }
 
-/* The oldest burst of each bank decides: ACT when it is closed, PRE when no waiting burst of this turn hits. Only a
- * command shorter than `longest` clocks on the bus. */
-static bool try_row(struct twin_dram *d, struct channel *ch, int64_t t, uint32_t longest)
+/* A command that could be next: the burst it is for, its first clock, and that in which it has left the bus. */
+struct choice {
+	const struct burst *burst;
+	uint64_t at; /* place in the queue */
+	int64_t start, leaves;
+};
+
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The one that can start first; of equal ones the oldest, which is looked at first. */
+static void prefer(struct choice *best, const struct burst *b, uint64_t at, int64_t start, uint32_t length)
+{
+	if (!best->burst || start < best->start)
+		*best = (struct choice){ b, at, start, start + length };
+}
+
+/* A row hit of this turn, chosen as soon as all of them are there and a command has left. LPDDR5: a data clock that has
+ * stopped is started again for it by a CAS, tCAS before the column command. */
+static struct choice next_column(const struct twin_dram *d, const struct channel *ch, int64_t t)
+{
+	const struct list *q = &ch->queue[ch->drain];
+	struct choice best = { 0 };
+	int64_t since = max(ch->bus_free[0], ch->came);
+	for (uint64_t i = q->head; i < q->n; i++) {
+		const struct burst *b = &d->burst[q->item[i]];
+		if (hits(d, ch, ch->drain, i, t) && may_be_used(ch, b->bank))
+			prefer(&best, b, i, max(since, column_from(d, ch, b->bank, ch->drain)), d->c.column_clk);
+	}
+	if (d->c.tCAS && best.burst && max(t, best.start) > ch->data_end)
+		best.start = max(best.start, max((int64_t)best.burst->accepted, ch->bus_free[0]) + d->c.tCAS);
+	best.start = max(best.start, t);
+	best.leaves = best.start + d->c.column_clk;
+	return best;
+}
+
+/* The oldest burst of each bank decides: ACT when it is closed, PRE when no waiting burst of this turn hits. Of the two
+ * the one that leaves the bus first. */
+static struct choice next_row(const struct twin_dram *d, const struct channel *ch, int64_t t)
 {
 	bool turn = ch->drain != ch->leaving;
 	const struct list *q = &ch->queue[turn];
-	uint64_t hits = 0, seen = 0, kept = 0;
-	const struct burst *open = NULL, *shut = NULL;
+	uint64_t used = 0, seen = 0, kept = ch->leaving ? unused_rows(d, ch, t) : 0;
+	struct choice act = { 0 }, pre = { 0 };
+	int64_t free = max(t, ch->bus_free[d->c.row_command_bus]);
 	for (uint64_t i = q->head; i < q->n; i++)
-		if (ch->bank[d->burst[q->item[i]].bank].row == d->burst[q->item[i]].row)
-			hits |= (uint64_t)1 << d->burst[q->item[i]].bank;
-	if (ch->leaving)
-		kept = ch->fresh;
+		if (hits(d, ch, turn, i, t))
+			used |= (uint64_t)1 << d->burst[q->item[i]].bank;
 	for (uint64_t i = q->head; i < q->n; i++) {
 		const struct burst *b = &d->burst[q->item[i]];
-		const struct rank *rank = &ch->rank[rank_of(d, b->bank)];
+		int64_t faw = ch->rank[rank_of(d, b->bank)].acts[0] + (int64_t)d->c.tFAW;
 		uint64_t bit = (uint64_t)1 << b->bank;
 		if (seen & bit)
 			continue;
 		seen |= bit;
-		if (ch->bank[b->bank].refreshing || ch->act1_bank == (int)b->bank || kept & bit)
+		if (!may_be_used(ch, b->bank) || kept & bit)
 			continue;
-		if (ch->bank[b->bank].row == NO_ROW) {
-			if (!open && ch->act1_bank < 0 && act_from(d, ch, b->bank) <= t &&
-			    rank->acts[0] + (int64_t)d->c.tFAW <= t)
-				open = b;
-		} else if (!(hits & bit) && !shut && pre_from(d, ch, b->bank) <= t) {
-			shut = b;
-		}
+		if (ch->bank[b->bank].row != NO_ROW && !(used & bit))
+			prefer(&pre, b, i, max(free, pre_from(d, ch, b->bank)), d->c.precharge_clk);
+		else if (ch->bank[b->bank].row == NO_ROW && ch->act1_bank < 0)
+			prefer(&act, b, i, max(free, max(faw, act_from(d, ch, b->bank))), d->c.act_clk);
 	}
-	if (open && shut && d->c.precharge_clk < d->c.act_clk)
-		open = NULL;
-	if (open && d->c.act_clk < longest) {
-		act(d, ch, open, t);
+	return act.burst && (!pre.burst || act.leaves <= pre.leaves) ? act : pre;
+}
+
+/* ACT or PRE of the bank of `b`. */
+static void row(struct twin_dram *d, struct channel *ch, const struct burst *b, int64_t t)
+{
+	if (ch->bank[b->bank].row == NO_ROW) {
+		act(d, ch, b, t);
 		ch->bus_free[d->c.row_command_bus] = t + d->c.act_clk;
-	} else if (shut && d->c.precharge_clk < longest) {
-		close_bank(ch, shut->bank);
-		ch->bank[shut->bank].last.pre = ch->rank[rank_of(d, shut->bank)].last.pre = t;
-		ch->bus_free[d->c.row_command_bus] = t + d->c.precharge_clk;
+		return;
 	}
-	return ch->bus_free[d->c.row_command_bus] > t;
+	close_bank(ch, b->bank);
+	ch->bank[b->bank].last.pre = ch->rank[rank_of(d, b->bank)].last.pre = t;
+	ch->bus_free[d->c.row_command_bus] = t + d->c.precharge_clk;
 }
 
 static bool try_refresh(struct twin_dram *d, struct channel *ch, int64_t t)
@@ -676,32 +775,38 @@ static bool try_refresh(struct twin_dram *d, struct channel *ch, int64_t t)
 	return false;
 }
 
-static void tick(struct twin_dram *d, struct channel *ch, int64_t t)
+/* The next command, if it can start at t: what leaves its bus first; of equals refresh, column, row. */
+static bool command(struct twin_dram *d, struct channel *ch, int64_t t)
 {
 	unsigned rows = d->c.row_command_bus;
-	let_in(d, ch, t);
 	refresh_due(d, ch, t);
 	choose_turn(d, ch, t);
 	if (ch->bus_free[rows] <= t && try_refresh(d, ch, t))
-		return;
-	bool last_slot = ch->act1_bank >= 0 && t + d->c.column_clk > ch->act1_clk + (int64_t)d->c.tAAD;
-	if (last_slot && ch->bus_free[rows] <= t && second_act(d, ch, t)) {
-		ch->bus_free[rows] = t + d->c.act_clk;
-		return;
-	}
-	/* What leaves the bus first goes first; columns before rows. */
-	bool free = ch->bus_free[0] <= t, shared = !rows && free;
-	uint64_t hit = free ? column_at(d, ch, t) : UINT64_MAX;
-	if (shared && hit < ch->queue[ch->drain].n && try_row(d, ch, t, d->c.column_clk))
-		return;
-	if (hit < ch->queue[ch->drain].n)
-		column(d, ch, hit, t);
-	if (ch->bus_free[rows] > t)
-		return;
-	if (second_act(d, ch, t))
-		ch->bus_free[rows] = t + d->c.act_clk;
+		return true;
+	if (!waiting(&ch->queue[0]) && !waiting(&ch->queue[1]) && ch->act1_bank < 0)
+		return false;
+	struct choice hit = next_column(d, ch, t), other = next_row(d, ch, t);
+	bool last = hit.burst && hit.leaves > ch->act1_clk + (int64_t)d->c.tAAD;
+	if (!rows && hit.burst && other.burst)
+		*(hit.leaves <= other.leaves ? &other : &hit) = (struct choice){ 0 };
+	/* ACT-2 takes a clock that no column command wants, or the last one. */
+	if ((!hit.burst || hit.start > t || last) && second_act(d, ch, t))
+		return true;
+	if (hit.burst && hit.start == t)
+		column(d, ch, hit.at, t);
+	else if (other.burst && other.start == t)
+		row(d, ch, other.burst, t);
 	else
-		try_row(d, ch, t, UINT32_MAX);
+		return false;
+	return true;
+}
+
+/* A column command makes room, and may have been the last of its turn; another bus may have a command, too. */
+static void tick(struct twin_dram *d, struct channel *ch, int64_t t)
+{
+	do
+		let_in(d, ch, t);
+	while (command(d, ch, t));
 }
 
 void twin_dram_tick(struct twin_dram *d, uint64_t clk)
@@ -739,13 +844,14 @@ enum npu_state twin_dram_why(const struct twin_dram *d, uint32_t request, uint64
 		i++;
 	const struct burst *b = &d->burst[r->first + i];
 	const struct channel *ch = &d->channel[b->channel];
-	/* While it is not there the time is the clock crossing's. */
-	if (d->c.ideal || clk < b->visible || clk >= b->done)
+	if (d->c.ideal)
 		return NPU_STATE_DRAM_LATENCY;
-	for (uint32_t k = 0; k < b->together; k++)
-		if (b[k].done > clk && refreshes(ch, b[k].bank, clk))
+	bool here = clk >= b->visible && clk < b->done;
+	for (uint32_t k = 0; here && k < b->together; k++)
+		if ((b->write ? b[k].accepted : b[k].issued) > clk && refreshes(ch, b[k].bank, clk))
 			return NPU_STATE_DRAM_REFRESH;
-	if (carries(ch, (int64_t)clk) || clk < b->accepted)
+	/* Its address says which channel, also while it crosses clocks. */
+	if (carries(ch, (int64_t)clk) || (here && clk < b->accepted))
 		return NPU_STATE_DRAM_BANDWIDTH;
 	return NPU_STATE_DRAM_LATENCY;
 }

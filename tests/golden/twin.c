@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The twin's one loop: sequencer, queues, semaphores, and what each cycle of each engine was. */
-#include "tests/support/twin.h"
+#include "tests/golden/twin.h"
 
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 200000 }; /* cycles in which nothing is in service: nothing will come any more */
+enum {
+	PATIENCE = 200000, /* cycles in which nothing is in service: nothing will come any more */
+	LONGEST = 1000000, /* cycles in which no instruction starts or ends: broken, or too large a program */
+};
 
 /* A post that is on its way. */
 struct post {
@@ -37,7 +41,8 @@ struct run {
 	struct queue queue[NPU_ENGINES];
 	/* sequencer */
 	uint32_t next;
-	uint64_t ready, last_end;
+	uint64_t ready;
+	uint64_t moved; /* cycle in which an instruction last started or ended */
 	enum npu_seq_state line;
 	/* instruction fetch: requests of `per_request` instructions */
 	uint32_t per_request, requested, arrived, *request;
@@ -204,7 +209,7 @@ static bool end_some(struct run *r, enum npu_engine e)
 		if (sync)
 			r->out->start[insn] = r->t.now;
 		r->out->end[insn] = r->t.now;
-		r->last_end = r->t.now;
+		r->moved = r->t.now;
 		give_posts(r, insn);
 	}
 	return moved;
@@ -243,20 +248,21 @@ static bool start_one(struct run *r, enum npu_engine e)
 	q->head++;
 	q->runs = twin_room(q->runs, q->nruns, sizeof *q->runs);
 	q->runs[q->nruns++] = number;
-	r->out->start[number] = r->t.now;
+	r->out->start[number] = r->moved = r->t.now;
 	if (!sync)
 		body_of(e)->start(&r->t, e, number);
 	return true;
 }
 
-/* Everything that happens at the edge of this cycle, until nothing more does. */
+/* Everything that happens at the edge of this cycle, until nothing more does; what ends, before anything starts. */
 static void move(struct run *r)
 {
 	bool moved = true;
 	while (moved) {
 		moved = issue(r);
 		for (unsigned e = 0; e < NPU_ENGINES; e++) {
-			moved |= end_some(r, (enum npu_engine)e);
+			while (end_some(r, (enum npu_engine)e))
+				moved = true;
 			moved |= start_one(r, (enum npu_engine)e);
 		}
 	}
@@ -308,6 +314,24 @@ static bool is_over(const struct run *r)
 	return true;
 }
 
+/* Says loudly that it does not come to an end, and where it stands. */
+static bool give_up(const struct run *r)
+{
+	fprintf(stderr, "twin: no instruction has started or ended from cycle %llu to %llu;",
+		(unsigned long long)r->moved, (unsigned long long)r->t.now);
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		const struct queue *q = &r->queue[e];
+		if (q->oldest < q->nruns)
+			fprintf(stderr, " %s runs instruction %u", npu_engine_name((enum npu_engine)e),
+				q->runs[q->oldest]);
+		else if (q->head < q->nwaits)
+			fprintf(stderr, " %s waits with instruction %u", npu_engine_name((enum npu_engine)e),
+				q->waits[q->head]);
+	}
+	fprintf(stderr, "%s\n", twin_dram_empty(r->t.dram) ? "" : "; the DRAM has requests");
+	return false;
+}
+
 static bool loop(struct run *r)
 {
 	uint64_t quiet = 0;
@@ -322,8 +346,8 @@ static bool loop(struct run *r)
 		if (is_over(r))
 			return true;
 		quiet = works(r) ? 0 : quiet + 1;
-		if (quiet > PATIENCE)
-			return false;
+		if (quiet > PATIENCE || r->t.now - r->moved > LONGEST)
+			return give_up(r);
 		for (unsigned e = 0; e <= NPU_ENGINE_STORE; e++)
 			twin_dma_leave(&r->t, (enum npu_engine)e);
 		if (fetches(r))

@@ -4,7 +4,7 @@
  * An SRAM word is bank_bytes aligned bytes; the words of a group lie round robin in its banks; a bank serves one word a
  * cycle. An accumulator word is max(cols, lanes) x 4 bytes, a bank a contiguous range; it serves a word of reads and a
  * word of writes. */
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,49 +42,46 @@ static uint8_t bank_of_word(const struct hw *hw, uint64_t number)
 	return (uint8_t)(number / group_words * group_banks + number % group_words % group_banks);
 }
 
-/* A word that two neighbouring rows share is read once. */
+/* A word that would be asked for twice running is asked for once. */
 static void add_word(struct twin_walk *w, const struct hw *hw, const struct twin_rows *r, uint64_t row, uint64_t word,
-		     uint64_t at, uint64_t *last)
+		     uint64_t *last)
 {
 	uint64_t begin = npu_local_offset(r->local) + row * r->stride;
 	if (npu_is_acc(r->local)) {
 		uint64_t bank = (begin + word * hw_accum_word_bytes(hw)) / (hw->accum.size / hw->accum.banks);
 		uint8_t number = (uint8_t)((r->write ? TWIN_ACC_WRITE : TWIN_ACC_READ) + bank);
-		w->word[w->words++] = (struct twin_word){ at, number };
+		w->bank[w->words++] = number;
 		return;
 	}
 	uint64_t number = begin / hw->sram.bank_bytes + word;
 	if (number != *last)
-		w->word[w->words++] = (struct twin_word){ at, bank_of_word(hw, number) };
+		w->bank[w->words++] = bank_of_word(hw, number);
 	*last = number;
 }
 
 void twin_walk_add(struct twin_walk *w, const struct hw *hw, const struct twin_rows *r)
 {
-	uint64_t most = 0, all = 0, last = UINT64_MAX, before = w->rows * TWIN_STEPS;
+	uint64_t most = 0, all = 0, last = UINT64_MAX;
 	for (uint64_t i = 0; i < r->rows; i++) {
 		uint64_t n = row_words(hw, r, i);
 		most = n > most ? n : most;
 		all += n;
 	}
-	w->word = realloc(w->word, (w->words + all + 1) * sizeof *w->word);
-	if (!w->word)
+	w->bank = realloc(w->bank, (w->words + all + 1) * sizeof *w->bank);
+	if (!w->bank)
 		abort();
-	w->rows += r->by_column ? most * r->rows : r->rows;
-	for (uint64_t i = 0; !r->by_column && i < r->rows; i++) {
-		uint64_t n = row_words(hw, r, i);
-		for (uint64_t j = 0; j < n; j++)
-			add_word(w, hw, r, i, j, before + i * TWIN_STEPS + j * TWIN_STEPS / n, &last);
-	}
+	for (uint64_t i = 0; !r->by_column && i < r->rows; i++)
+		for (uint64_t j = 0; j < row_words(hw, r, i); j++)
+			add_word(w, hw, r, i, j, &last);
 	for (uint64_t j = 0; r->by_column && j < most; j++)
 		for (uint64_t i = 0; i < r->rows; i++)
 			if (j < row_words(hw, r, i))
-				add_word(w, hw, r, i, j, before + (j * r->rows + i) * TWIN_STEPS, &last);
+				add_word(w, hw, r, i, j, &last);
 }
 
 void twin_walk_free(struct twin_walk *w)
 {
-	free(w->word);
+	free(w->bank);
 	*w = (struct twin_walk){ 0 };
 }
 
@@ -97,13 +94,9 @@ void twin_memory_init(struct twin_memory *m, const struct hw *hw)
 void twin_memory_ask(struct twin_memory *m, enum npu_engine port, struct twin_walk *w, uint64_t i, uint64_t beats)
 {
 	m->beat[port] = true;
-	for (; w->next < w->words; w->next++) {
-		const struct twin_word *word = &w->word[w->next];
-		if ((unsigned __int128)word->at * beats / (w->rows * TWIN_STEPS) > i)
-			return;
+	for (; w->next < w->words * (i + 1) / beats; w->next++)
 		if (!m->ideal)
-			m->want[port][word->bank]++;
-	}
+			m->want[port][w->bank[w->next]]++;
 }
 
 /* One word of this bank goes to one port: of several, to the first behind the last winner. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the twin (twin.h). Private to tests/support/twin*.c.
+/* The parts of the twin (twin.h). Private to tests/golden/twin*.c.
  *
  * A cycle of the whole machine, twin.c: DRAM clocks up to its edge; what ended; issue and starts, until nothing more
  * happens; DMA bursts leave; every port names the words of its beat; banks serve them; every engine is put down to one
  * state. */
-#ifndef NPU_TESTS_SUPPORT_TWIN_PARTS_H
-#define NPU_TESTS_SUPPORT_TWIN_PARTS_H
+#ifndef NPU_TESTS_GOLDEN_TWIN_PARTS_H
+#define NPU_TESTS_GOLDEN_TWIN_PARTS_H
 
 #include "isa/access.h"
 #include "isa/operand.h"
-#include "tests/support/twin.h"
+#include "tests/golden/twin.h"
 
 #include <stddef.h>
 
@@ -25,17 +25,11 @@ void *twin_room(void *array, size_t n, size_t size);
 /* Banks are numbered: SRAM from 0, accumulators for reading from 128, for writing from 192. */
 enum { TWIN_ACC_READ = 128, TWIN_ACC_WRITE = 192, TWIN_BANKS = 256 };
 
-/* Rows of bytes in local memory, in the order in which their words are touched. Rows come evenly, and so do the words
- * of a row. */
+/* The banks of the words of rows of bytes in local memory, in the order in which they are touched. */
 struct twin_walk {
-	struct twin_word {
-		uint64_t at; /* in 1 / TWIN_STEPS of a row */
-		uint8_t bank;
-	} * word;
+	uint8_t *bank;
 	uint64_t words, next;
-	uint64_t rows;
 };
-#define TWIN_STEPS ((uint64_t)1 << 24)
 struct twin_rows {
 	uint32_t local;
 	uint64_t row_bytes, rows, stride;
@@ -56,8 +50,8 @@ struct twin_memory {
 	enum twin_outcome outcome[NPU_ENGINES]; /* of this cycle */
 };
 void twin_memory_init(struct twin_memory *, const struct hw *);
-/* The words that a walk spread over `beats` touches in its beat `i`, which come in order; the port has a beat then,
- * with words or without. */
+/* The words of beat `i` of a walk that is spread over `beats`: as many as to make the first i + 1 beats' share of all.
+ * Beats come in order; the port has a beat then, with words or without. */
 void twin_memory_ask(struct twin_memory *, enum npu_engine port, struct twin_walk *, uint64_t i, uint64_t beats);
 /* Banks serve a cycle. */
 void twin_memory_cycle(struct twin_memory *);

@@ -3,7 +3,7 @@
  *
  * A pass takes max(elements / lanes x slots of its slowest class, rows / lanes x slots, bytes / port). A value that
  * every element of a row needs starts a new pass. */
-#include "tests/support/twin_parts.h"
+#include "tests/golden/twin_parts.h"
 
 #include <stdlib.h>
 
@@ -215,13 +215,11 @@ static void map_softmax(struct twin_vector *v, const struct npu_insn *i)
 			   .d_read = true, .d = true, .each = { .mul = 1 }, .row = { .div = 1, .compare = 1 } });
 		return;
 	}
+	/* The running maximum is part of the new one, so the state is read first. */
+	p->x = true;
 	p->row = (struct work){ .max = 1 };
-	add(v, (struct pass){ .a = true,
-			      .x = true,
-			      .d = true,
-			      .x_write = true,
-			      .each = second,
-			      .row = { .add = 2, .exp = 1, .mul = 1 } });
+	add(v, (struct pass){
+		   .a = true, .d = true, .x_write = true, .each = second, .row = { .add = 2, .exp = 1, .mul = 1 } });
 }
 
 static void passes_of(struct twin_vector *v, const struct npu_insn *i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random machines and programs for the twin. */
-#include "tests/support/twin_random.h"
+#include "tests/golden/twin_random.h"
 
 #include "isa/access.h"
 #include "sim/config.h"
@@ -31,18 +31,14 @@ static bool one_in(struct random *r, unsigned n)
 
 /* ---- machines ---- */
 
-const char *const twin_sets[TWIN_SETS] = { "dram.channel_hash=no", "dram.turn=65536", "dram.hit_cap=0" };
-
 static struct hw preset(const char *name, const char *part)
 {
 	struct hw hw;
 	struct npu_error err;
 	char set[80];
-	const char *sets[TWIN_SETS + 1];
-	memcpy(sets, twin_sets, sizeof twin_sets);
+	const char *sets[] = { set };
 	snprintf(set, sizeof set, "dram.part=%s", part ? part : "");
-	sets[TWIN_SETS] = set;
-	if (!config_load(&hw, name, sets, TWIN_SETS + (part != NULL), &err)) {
+	if (!config_load(&hw, name, sets, part != NULL, &err)) {
 		fprintf(stderr, "%s: %s\n", name, err.text);
 		exit(2);
 	}
@@ -55,6 +51,12 @@ static void vary(struct random *r, struct hw *hw)
 	hw->dram.channels = (uint32_t)ONE_OF(r, 1, 2, 4);
 	hw->dram.refresh = (uint32_t)ONE_OF(r, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_PERBANK);
 	hw->dram.front_delay = (uint32_t)ONE_OF(r, 0, 0, 3);
+	hw->dram.channel_hash = one_in(r, 2);
+	hw->dram.bank_hash = one_in(r, 2);
+	hw->dram.turn = (uint32_t)ONE_OF(r, 128, 128, 32, 256);
+	hw->dram.hit_cap = (uint32_t)ONE_OF(r, 32, 32, 4, 0);
+	hw->dram.drain_high = (uint32_t)ONE_OF(r, 80, 80, 50);
+	hw->dram.drain_low = (uint32_t)ONE_OF(r, 20, 20, 0);
 	hw->dram.ideal = one_in(r, 10);
 	hw->sequencer.launch_cycles = ONE_OF(r, 1, 50);
 	hw->sequencer.issue_cycles = ONE_OF(r, 0, 1, 1, 7, 40);
@@ -75,6 +77,11 @@ static void vary(struct random *r, struct hw *hw)
 	hw->matrix.weight_load = (uint32_t)ONE_OF(r, HW_LOAD_OVERLAPPED, HW_LOAD_OVERLAPPED, HW_LOAD_SERIAL);
 	hw->matrix.ragged = (uint32_t)ONE_OF(r, HW_RAGGED_FULL, HW_RAGGED_USED);
 	hw->matrix.int8_macs_per_pe = ONE_OF(r, 1, 2);
+	hw->matrix.preload = (uint32_t)ONE_OF(r, HW_PRELOAD_EARLY, HW_PRELOAD_EARLY, HW_PRELOAD_LAST_BLOCK);
+	hw->matrix.shift_out = (uint32_t)ONE_OF(r, HW_SHIFT_DOWN, HW_SHIFT_DOWN, HW_SHIFT_ACROSS);
+	hw->matrix.load_rows = ONE_OF(r, 0, 0, 1);
+	hw->matrix.input_registers = ONE_OF(r, 0, 0, 2);
+	hw->matrix.output_registers = ONE_OF(r, 0, 0, 1);
 	hw->vector.startup_cycles = ONE_OF(r, 0, 8, 20);
 	hw->sram.groups = ONE_OF(r, 1, 2, 4);
 	hw->sram.bank_bytes = ONE_OF(r, 16, 32, 64);
