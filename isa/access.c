@@ -4,22 +4,22 @@
 
 #include "isa/operand.h"
 
-static struct npu_access access_of(const struct npu_operand *operand, bool write)
+static struct npu_access access_of(const struct npu_operand *operand)
 {
-	struct npu_access access = {
+	const struct npu_matrix *m = &operand->m;
+	uint64_t rows = npu_matrix_strips(m), bytes = npu_matrix_strip_bytes(m), stride = m->stride ? m->stride : bytes;
+	if (rows <= 1 || stride == bytes) { /* dense */
+		bytes = stride = rows ? (rows - 1) * stride + bytes : 0;
+		rows = 1;
+	}
+	return (struct npu_access){
 		.space = operand->space,
-		.write = write,
 		.base = operand->addr,
-		.row_bytes = npu_matrix_strip_bytes(&operand->m),
-		.rows = npu_matrix_strips(&operand->m),
-		.stride = npu_matrix_stride(&operand->m),
+		.row_bytes = bytes,
+		.rows = rows,
+		.stride = stride,
 		.operand = operand->name,
 	};
-	if (npu_matrix_is_dense(&operand->m)) {
-		access.row_bytes = access.stride = npu_matrix_extent(&operand->m);
-		access.rows = 1;
-	}
-	return access;
 }
 
 unsigned npu_insn_accesses(const struct npu_insn *insn, struct npu_access out[NPU_MAX_ACCESSES])
@@ -28,10 +28,12 @@ unsigned npu_insn_accesses(const struct npu_insn *insn, struct npu_access out[NP
 	unsigned noperands = npu_insn_operands(insn, operands), n = 0;
 	for (unsigned i = 0; i < noperands; i++)
 		if (operands[i].reads)
-			out[n++] = access_of(&operands[i], false);
+			out[n++] = access_of(&operands[i]);
 	for (unsigned i = 0; i < noperands; i++)
-		if (operands[i].writes)
-			out[n++] = access_of(&operands[i], true);
+		if (operands[i].writes) {
+			out[n] = access_of(&operands[i]);
+			out[n++].write = true;
+		}
 	return n;
 }
 

@@ -12,7 +12,8 @@ struct list {
 	unsigned n;
 };
 
-static void add(struct list *list, const char *name, enum role role, enum npu_space space, uint64_t addr,
+/* Inline: what the compiler knows of an operand it need not carry through a call, and programs have many. */
+static inline __attribute__((always_inline)) void add(struct list *list, const char *name, enum role role, enum npu_space space, uint64_t addr,
 		const char *stride_name, struct npu_matrix m)
 {
 	assert(list->n < NPU_MAX_ACCESSES);
@@ -27,7 +28,7 @@ static void add(struct list *list, const char *name, enum role role, enum npu_sp
 	};
 }
 
-static void add_local(struct list *list, const char *name, enum role role, uint32_t local, const char *stride_name,
+static inline __attribute__((always_inline)) void add_local(struct list *list, const char *name, enum role role, uint32_t local, const char *stride_name,
 		      struct npu_matrix m)
 {
 	add(list, name, role, npu_is_acc(local) ? NPU_SPACE_ACCUM : NPU_SPACE_SRAM, npu_local_offset(local),
