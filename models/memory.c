@@ -127,18 +127,33 @@ static inline void hot_add(struct hot *hot, struct hot *seen, const struct memor
 	seen->accum_write |= reach->accum_write;
 }
 
-static bool is_active(const struct port *p) { return p->channels ? p->queued != 0 : p->passed < p->end; }
+/* Ports as bits of a mask; `for_ports` goes through them in ascending order. */
+#define for_ports(m, p, mask)                                                                                          \
+	for (unsigned rest_ = (mask); rest_ && ((p) = &(m)->port[__builtin_ctz(rest_)]); rest_ &= rest_ - 1)
+enum {
+	DMA_PORTS = 1u << NPU_ENGINE_LOAD | 1u << NPU_ENGINE_STORE,
+	STREAM_PORTS = 1u << NPU_ENGINE_MATRIX | 1u << NPU_ENGINE_VECTOR,
+};
+
+/* Those that have something to do, now or later. */
+static unsigned active_ports(const struct memory *m)
+{
+	const struct port *p = m->port;
+	return (unsigned)(p[NPU_ENGINE_LOAD].queued != 0) << NPU_ENGINE_LOAD |
+	       (unsigned)(p[NPU_ENGINE_STORE].queued != 0) << NPU_ENGINE_STORE |
+	       (unsigned)(p[NPU_ENGINE_MATRIX].passed < p[NPU_ENGINE_MATRIX].end) << NPU_ENGINE_MATRIX |
+	       (unsigned)(p[NPU_ENGINE_VECTOR].passed < p[NPU_ENGINE_VECTOR].end) << NPU_ENGINE_VECTOR;
+}
 
 /* Whether anything can be denied at all while the ports do what they now do. */
 static bool may_meet(const struct memory *m)
 {
 	struct hot hot = { 0 }, seen = { 0 };
-	for (unsigned i = 0; i < PORTS; i++) {
-		const struct port *p = &m->port[i];
+	const struct port *p;
+	for_ports (m, p, active_ports(m)) {
 		if (p->under_way)
 			return true;
-		if (is_active(p))
-			hot_add(&hot, &seen, &p->reach);
+		hot_add(&hot, &seen, &p->reach);
 	}
 	return !hot_none(&hot);
 }
@@ -190,22 +205,20 @@ static void choose_walks(struct port *p, const struct hot *hot)
 static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 {
 	struct hot hot = { 0 }, seen = { 0 };
-	for (unsigned i = 0; i < PORTS; i++) {
-		struct port *p = &m->port[i];
-		p->reach_now = NULL;
-		if (p->channels || p->passed >= p->end)
-			continue;
+	unsigned active = active_ports(m), in_part = active;
+	struct port *p;
+	for_ports (m, p, active & STREAM_PORTS) {
 		uint64_t until = from + stream_limit(m, p);
 		to = until < to ? until : to;
 		p->reach_now = &p->segment_reach;
 		hot_add(&hot, &seen, p->reach_now);
 	}
-	for (unsigned i = 0; i < PORTS; i++) {
-		struct port *p = &m->port[i];
-		if (!p->queued || !port_dma_reach(p, to))
-			continue;
+	for_ports (m, p, active & DMA_PORTS) {
 		p->reach_now = &p->part_reach;
-		hot_add(&hot, &seen, p->reach_now);
+		if (port_dma_reach(p, to))
+			hot_add(&hot, &seen, p->reach_now);
+		else
+			in_part &= ~(1u << p->engine);
 	}
 
 	struct port *meeting[PORTS];
@@ -213,10 +226,7 @@ static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 	/* Bank words in which somebody meets, or an earlier meeting is not over. */
 	unsigned words = (hot.sram ? m->sram_words : 0) | (hot.accum_read ? 1u << BANK_ACCUM_READ : 0) |
 			 (hot.accum_write ? 1u << BANK_ACCUM_WRITE : 0);
-	for (unsigned i = 0; i < PORTS; i++) {
-		struct port *p = &m->port[i];
-		if (!p->reach_now)
-			continue;
+	for_ports (m, p, in_part) {
 		if (!p->under_way && !touches(p->reach_now, &hot)) {
 			port_pass_freely(p, from, to);
 			continue;
@@ -230,18 +240,9 @@ static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 	}
 	if (n)
 		serve_ports(&m->map, m->turn, words, meeting, n, from, to);
-	for (unsigned i = 0; i < PORTS; i++)
-		if (m->port[i].reach_now && !is_active(&m->port[i]))
-			m->meet_known = false;
+	if (active_ports(m) != active)
+		m->meet_known = false;
 	return to;
-}
-
-static bool idle(const struct memory *m)
-{
-	bool active = false;
-	for (unsigned i = 0; i < PORTS; i++)
-		active |= is_active(&m->port[i]);
-	return !active;
 }
 
 void memory_advance(struct memory *m, uint64_t now)
@@ -250,7 +251,8 @@ void memory_advance(struct memory *m, uint64_t now)
 	if (t >= now)
 		return;
 	m->settled = now;
-	if (idle(m))
+	unsigned active = active_ports(m);
+	if (!active)
 		return;
 	while (t < now) {
 		if (!m->meet_known)
@@ -260,10 +262,11 @@ void memory_advance(struct memory *m, uint64_t now)
 			break;
 		t = settle_part(m, t, now);
 	}
-	for (unsigned i = 0; i < PORTS; i++) {
+	struct port *p;
+	for_ports (m, p, active) {
 		if (t < now)
-			port_pass_freely(&m->port[i], t, now);
-		port_flush(&m->port[i]);
+			port_pass_freely(p, t, now);
+		port_flush(p);
 	}
 }
 

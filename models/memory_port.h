@@ -39,7 +39,7 @@ struct port {
 	uint64_t from;
 	uint64_t to;
 
-	const struct memory_reach *reach_now; /* what it may touch in this part; NULL: nothing */
+	const struct memory_reach *reach_now; /* what it may touch in this part */
 	bool meets_itself;                    /* in this part, one beat may ask twice for one bank */
 
 	/* Streams. */
