@@ -20,6 +20,11 @@ void npu_program_free(struct npu_program *program)
 /* Leaves a name that is fit to be shown, as nearly all are; false when out of memory. */
 static bool show(void *arena, const char **name, uint64_t longest)
 {
+	const char *c = *name;
+	while (*c >= 0x20 && *c < 0x7f)
+		c++;
+	if (!*c && (uint64_t)(c - *name) <= longest)
+		return true;
 	char text[NPU_MAX_PATH + 1];
 	uint64_t n = npu_plain(*name, strlen(*name), text, longest + 1);
 	if (strcmp(*name, text) == 0)
