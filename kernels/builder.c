@@ -518,12 +518,44 @@ struct npu_semaphore npu_semaphore(struct npu_builder *b, const char *name, uint
 	return (struct npu_semaphore){ (uint16_t)npu_assembly_sem(b->assembly, name, initial, SEM_MAX), 1 };
 }
 
+/* vsnprintf for text and %u alone, as the names of regions mostly are, of which there may be as many as tiles; false, and
+ * the arguments untouched, when it is more or too long. */
+static bool format_numbers(char *out, size_t size, const char *format, va_list args)
+{
+	va_list numbers;
+	size_t used = 0;
+	bool plain = true;
+	va_copy(numbers, args);
+	for (const char *f = format; plain && *f; f++) {
+		char digits[16];
+		size_t first = sizeof digits;
+		if (*f != '%') {
+			digits[--first] = *f;
+		} else if (*++f == 'u') {
+			unsigned n = va_arg(numbers, unsigned);
+			do
+				digits[--first] = (char)('0' + n % 10);
+			while (n /= 10);
+		}
+		size_t n = sizeof digits - first;
+		plain = n && used + n < size;
+		if (plain)
+			memcpy(out + used, digits + first, n);
+		used += n;
+	}
+	va_end(numbers);
+	if (plain)
+		out[used] = '\0';
+	return plain;
+}
+
 void npu_region(struct npu_builder *b, const char *format, ...)
 {
 	char name[NAME_BYTES];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(name, sizeof name, format, args);
+	if (!format_numbers(name, sizeof name, format, args))
+		vsnprintf(name, sizeof name, format, args);
 	va_end(args);
 	if (!npu_builder_failed(b))
 		npu_assembly_region_begin(b->assembly, name);
