@@ -55,6 +55,8 @@ static struct products count_products(const struct npu_program *p)
 {
 	struct products sum = { 0 };
 	for (uint32_t i = 0; i < p->ninsns; i++) {
+		if (npu_op_engine(p->insns[i].op) != NPU_ENGINE_MATRIX)
+			continue;
 		uint64_t macs = npu_insn_macs(&p->insns[i]);
 		if (macs == 0)
 			continue;

@@ -100,14 +100,17 @@ static void add_program(struct account *a, const struct rows *rows, const struct
 		const struct npu_insn *insn = &p->insns[i];
 		uint32_t region = p->region[i] == NPU_NO_REGION ? p->nregions : p->region[i];
 		struct account_region *row = &a->regions[rows->of_region[region]];
-		uint64_t bytes = npu_insn_dram_bytes(insn);
+		enum npu_engine engine = npu_op_engine(insn->op);
 		row->instructions++;
-		row->macs += npu_insn_macs(insn);
+		if (engine == NPU_ENGINE_MATRIX)
+			row->macs += npu_insn_macs(insn);
+		if (engine != NPU_ENGINE_LOAD && engine != NPU_ENGINE_STORE)
+			continue;
 		row->dram_read_bytes += npu_insn_table_bytes(insn);
-		if (npu_op_engine(insn->op) == NPU_ENGINE_STORE)
-			row->dram_write_bytes += bytes;
+		if (engine == NPU_ENGINE_STORE)
+			row->dram_write_bytes += npu_insn_dram_bytes(insn);
 		else
-			row->dram_read_bytes += bytes;
+			row->dram_read_bytes += npu_insn_dram_bytes(insn);
 	}
 }
 

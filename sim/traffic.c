@@ -139,11 +139,17 @@ static struct seen *find_seen(const struct walk *w, const struct key *key)
 	}
 }
 
+static bool is_transfer(const struct npu_insn *insn)
+{
+	enum npu_format_index format = npu_op_format(insn->op);
+	return format == NPU_FORMAT_dma || format == NPU_FORMAT_paged;
+}
+
 static bool make_seen(struct walk *w)
 {
 	uint64_t transfers = 0, size = 16;
 	for (uint32_t i = 0; i < w->program->ninsns; i++)
-		transfers += npu_insn_dram_bytes(&w->program->insns[i]) > 0;
+		transfers += is_transfer(&w->program->insns[i]);
 	while (size < 2 * transfers)
 		size *= 2;
 	w->seen_mask = size - 1;
@@ -182,6 +188,8 @@ static bool count_program(struct walk *w, uint64_t fetch_bytes)
 	const struct npu_program *p = w->program;
 	uint32_t tables = w->unnamed + 1, instructions = w->unnamed + 2;
 	for (uint32_t i = 0; i < p->ninsns; i++) {
+		if (!is_transfer(&p->insns[i]))
+			continue;
 		uint64_t bytes = npu_insn_dram_bytes(&p->insns[i]);
 		if (bytes > 0 && !count_insn(w, i, bytes))
 			return false;
