@@ -3,7 +3,7 @@
  * tells when, and a sweep over addresses, then time, adds up what is alive. The sweep is in record_sweep.c. */
 #include "sim/record_live.h"
 
-#include "isa/access.h"
+#include "isa/operand.h"
 #include "sim/record_grow.h"
 #include "sim/record_sweep.h"
 
@@ -143,16 +143,14 @@ static bool touch_bytes(struct live *l, uint64_t lo, uint64_t hi, enum npu_engin
 static bool touch_insn(struct live *l, uint32_t i)
 {
 	const struct npu_insn *insn = &l->program->insns[i];
-	struct npu_access access[NPU_MAX_ACCESSES];
-	unsigned n = npu_insn_accesses(insn, access);
+	enum npu_engine engine = npu_op_engine(insn->op);
+	struct npu_operand operands[NPU_MAX_ACCESSES];
+	unsigned n = npu_insn_operands(insn, operands);
 	for (unsigned k = 0; k < n; k++) {
-		const struct npu_access *a = &access[k];
-		if (a->space == NPU_SPACE_DRAM || a->rows == 0 || a->row_bytes == 0)
-			continue;
-		uint64_t lo = npu_local_offset((uint32_t)a->base);
-		if (a->space == NPU_SPACE_ACCUM)
-			lo += NPU_ACC_BIT;
-		if (!touch_bytes(l, lo, lo + (a->rows - 1) * a->stride + a->row_bytes, npu_op_engine(insn->op), i))
+		const struct npu_operand *o = &operands[k];
+		uint64_t bytes = o->space == NPU_SPACE_DRAM ? 0 : npu_matrix_extent(&o->m);
+		uint64_t lo = o->addr + (o->space == NPU_SPACE_ACCUM ? NPU_ACC_BIT : 0);
+		if (bytes && !touch_bytes(l, lo, lo + bytes, engine, i))
 			return false;
 	}
 	return true;
