@@ -150,14 +150,7 @@ static uint64_t next_answer(const struct dma *d)
 /* How early this port can send again, see dma_crossing.h. What is not known comes with an answer that is not told yet. */
 static uint64_t next_burst_at(const struct dma *d)
 {
-	uint64_t at = NPU_NEVER;
-	if (d->free == DMA_NO_BURST)
-		return at;
-	for (unsigned i = 0; i < d->in_service; i++) {
-		const struct dma_channel *c = &d->channel[d->age[i]];
-		at = c->ready < at ? c->ready : at;
-	}
-	return at == NPU_NEVER || at > d->next_issue ? at : d->next_issue;
+	return d->free == DMA_NO_BURST ? NPU_NEVER : max(d->soonest, d->next_issue);
 }
 
 static bool waits_for_table(const struct dma *d)
@@ -273,15 +266,16 @@ static uint32_t free_channel(const struct dma *d)
 /* The youngest in service that `insn` must follow. Ends are in order, so when that one has ended all have. */
 static uint32_t find_blocker(struct dma *d, uint32_t insn)
 {
+	d->has_hull = d->in_service != 0;
 	if (!d->in_service)
 		return PROBE_NOBODY;
-	struct dma_hull hull = dma_hull(d->program, &d->program->insns[insn]);
+	d->hull = dma_hull(d->program, &d->program->insns[insn]);
 	for (unsigned i = d->in_service; i-- > 0;) {
 		struct dma_channel *c = &d->channel[d->age[i]];
 		if (!c->has_hull)
 			c->hull = dma_hull(d->program, &d->program->insns[c->insn]);
 		c->has_hull = true;
-		if (dma_hulls_meet(&c->hull, &hull) &&
+		if (dma_hulls_meet(&c->hull, &d->hull) &&
 		    dma_conflict(d->program, &d->program->insns[c->insn], &d->program->insns[insn]))
 			return c->insn;
 	}
@@ -310,6 +304,7 @@ static bool is_paged(const struct npu_insn *insn)
 static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_t not_before)
 {
 	struct dma_burst next;
+	uint64_t before = c->ready;
 	uint64_t have = c->oldest != DMA_NO_BURST && d->flight[c->oldest].table ? d->flight[c->oldest].entry : c->entry;
 	if (reads_table(c))
 		c->ready = not_before;
@@ -319,6 +314,12 @@ static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_
 		c->ready = at + (next.new_descriptor ? d->hw->dma.descriptor_cycles : 0);
 	if (c->ready < not_before)
 		c->ready = not_before;
+	if (c->ready > d->soonest && before <= d->soonest) {
+		d->soonest = NPU_NEVER;
+		for (unsigned i = 0; i < d->in_service; i++)
+			d->soonest = min(d->soonest, d->channel[d->age[i]].ready);
+	}
+	d->soonest = min(d->soonest, c->ready);
 }
 
 /* A store's bursts are put to the port in time; only their requests may leave late. */
@@ -342,7 +343,8 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	c->entry = c->entries_end = 0;
 	c->away = 0;
 	c->last_answer = 0;
-	c->has_hull = false;
+	c->has_hull = d->asked == number && d->has_hull;
+	c->hull = d->hull;
 	d->paged += is_paged(insn);
 	if (is_paged(insn)) {
 		c->table = insn->paged.table;

@@ -72,6 +72,7 @@ struct dma {
 	uint32_t *age;                /* channels in service, oldest first */
 	unsigned turn;                /* round robin: channel that is asked first for the next burst */
 	uint64_t next_issue;          /* one burst a cycle */
+	uint64_t soonest;             /* the least `ready` of channels in service, NPU_NEVER */
 
 	struct dma_flight *flight;    /* dma.outstanding of them */
 	uint32_t free;                /* first free number, DMA_NO_BURST: all slots are in use */
@@ -98,6 +99,8 @@ struct dma {
 
 	uint32_t asked;               /* instruction whose conflicts are known, */
 	uint32_t blocker;             /* the one in service that it must follow, or PROBE_NOBODY */
+	struct dma_hull hull;         /* what it writes, if has_hull */
+	bool has_hull;
 };
 
 /* Puts down every cycle before `until` in which an instruction was in service. */
