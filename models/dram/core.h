@@ -218,6 +218,7 @@ struct channel {
 	struct entry *entry;
 	uint64_t now;             /* of the last decision */
 	uint64_t due;             /* of the next, as far as known; NEVER: idle */
+	uint64_t held;            /* no burst that starts before completes a read; counts when later than `due` */
 	uint64_t command_free[2]; /* command buses */
 	uint64_t rest;            /* rows and refresh known at the last column decision come no sooner */
 	bool rolls;               /* the next burst follows the last train without a gap, as far as known */
@@ -287,6 +288,7 @@ struct dram {
 	uint64_t outcomes[OUTCOMES];
 	uint64_t ideal_bursts; /* that the ideal part would have moved */
 	uint64_t limit;        /* no decision at or after this in the present dram_run() */
+	bool all_data;         /* dram_explain() asks for every burst before the limit, told or not */
 	uint64_t decided;      /* all that can be told before this has been; channels may lag behind in what can not */
 	uint64_t reaction_clk;
 	/* Rings by running number, a power of two large; both grow when what is in flight does not fit. */
@@ -307,6 +309,12 @@ static inline struct request *request_of(const struct dram *d, uint32_t id)
 static inline struct piece *piece_of(const struct dram *d, uint32_t id)
 {
 	return &d->piece[id & d->piece_mask];
+}
+/* Can the next decision bring a completion at its clk? A write completes as it enters the queue, a read that finds one
+ * there likewise. */
+static inline bool tells_at_once(const struct channel *ch)
+{
+	return ch->writes_outside || ch->writes.some & ch->reads_outside.some;
 }
 /* Takes decisions of a channel that have been put off if there are any before clk. */
 void dram_catch_up(struct dram *, struct channel *, uint64_t clk);
@@ -379,9 +387,11 @@ static inline void row_set_drop(struct row_set *set, uint32_t key)
 		set->some &= ~((uint64_t)1 << key);
 }
 
-/* train.c: the next burst of the entry starts at clk; those of its piece that surely follow it go with it, before
- * `before`. */
-void dram_train(struct dram *, struct channel *, uint16_t entry, uint64_t clk, uint64_t before);
+/* train.c: the next burst of the entry starts at clk; bursts of its piece, which has more than it, that surely follow
+ * each other, it included, and start before `before`. */
+uint32_t dram_train_length(const struct dram *, const struct channel *, uint16_t entry, uint64_t clk, uint64_t before);
+/* They go. */
+void dram_train(struct dram *, struct channel *, uint16_t entry, uint64_t clk, uint32_t bursts);
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */
 void dram_channel_run(struct dram *, struct channel *, uint64_t stop);

@@ -183,7 +183,9 @@ static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_r
 	p->nbytes = (uint16_t)bytes_within(&d->plan, addr, nbytes, p->bursts);
 	struct channel *ch = &d->channel[p->channel];
 	dram_to_door(d, ch, r->port, id);
-	ch->due = min64(ch->due, max64(visible, ch->now));
+	uint64_t due = max64(visible, ch->now);
+	ch->held = min64(max64(ch->due, ch->held), due);
+	ch->due = min64(ch->due, due);
 	return p->nbytes;
 }
 
@@ -247,12 +249,10 @@ static uint64_t run_ideal(struct dram *d)
 	return due;
 }
 
-/* The earliest completion that a channel's next decision can bring: a write completes as it enters the queue, a read
- * that finds one there likewise, any other read after its data. */
+/* The earliest completion that a channel's next decisions can bring. */
 static uint64_t tells_at(const struct dram *d, const struct channel *ch)
 {
-	bool at_once = ch->writes_outside || ch->writes.some & ch->reads_outside.some;
-	return plus(ch->due, at_once ? 0 : d->plan.read_clk);
+	return tells_at_once(ch) ? ch->due : plus(max64(ch->due, ch->held), d->plan.read_clk);
 }
 
 struct turn {
@@ -295,7 +295,9 @@ void dram_catch_up(struct dram *d, struct channel *ch, uint64_t clk)
 	if (ch->due >= min64(clk, d->decided))
 		return;
 	d->limit = d->decided;
+	d->all_data = true;
 	dram_channel_run(d, ch, NEVER);
+	d->all_data = false;
 }
 
 static uint64_t run_until(struct dram *d, uint64_t horizon, uint64_t reaction)

@@ -252,15 +252,32 @@ static inline bool goes_on(const struct dram *d, const struct channel *ch, uint3
 	       ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain;
 }
 
+/* Bursts of the train that begins with the next row hit of `bank`, 0 when it waits for the next call: nothing that it
+ * brings is told before its end, and what has come by then costs no more than what has come by now. */
+IN_LINE uint32_t next_train(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk,
+				  uint64_t before, uint64_t stop)
+{
+	uint32_t step = d->plan.burst_clk, bursts = 1;
+	uint16_t at = ch->queue[ch->drain].first_hit[bank];
+	if (piece_of(d, ch->entry[at].piece)->left > 1)
+		bursts = dram_train_length(d, ch, at, clk, before);
+	if (clk + (bursts - 1) * step < stop)
+		return bursts;
+	if (clk < stop && (d->all_data || tells_at_once(ch)))
+		return (uint32_t)((stop - clk + step - 1) / step);
+	ch->held = clk + (bursts - 1) * step;
+	return 0;
+}
+
 /* Trains follow each other without another look around while the outcome is clear; a burst that would leave the bus
- * idle ends this, so that another bank group may fill the gap. Where only `stop` or the limit is in the way, the
- * channel rolls on in the next call. */
-static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t before,
+ * idle ends this, so that another bank group may fill the gap. Where only `stop` is in the way, the channel rolls on in
+ * the next call. */
+static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint32_t bursts,
 			  uint64_t stop)
 {
 	bool write = ch->drain;
 	struct queue *q = &ch->queue[write];
-	uint64_t from = clk + d->plan.data_gap[write];
+	uint64_t from = clk + d->plan.data_gap[write], before;
 	uint32_t request = NO_REQUEST;
 	d->stats.turnarounds += ch->last_write != write;
 	ch->last_write = write;
@@ -273,14 +290,15 @@ static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uin
 			from = ch->data_end;
 		}
 		request = p->request;
-		dram_train(d, ch, at, clk, min64(before, min64(stop, d->limit)));
+		dram_train(d, ch, at, clk, bursts);
 		if (ch->door_moved | (ch->entry_clk <= ch->now))
 			dram_enter_all(d, ch);
 		bank = oldest_hit(d, ch, q);
 		clk = ch->now + d->plan.burst_clk;
 		if (bank == NO_BANK || !goes_on(d, ch, bank, clk) || (before = undisputed(d, ch)) <= clk)
 			break;
-		ch->rolls = clk >= min64(stop, d->limit);
+		bursts = next_train(d, ch, bank, clk, before, min64(stop, d->limit));
+		ch->rolls = bursts == 0;
 		ch->due = clk;
 	} while (!ch->rolls);
 	if (d->hooks.transfer)
@@ -342,12 +360,19 @@ static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_
 	dram_row_closed(ch, bank);
 }
 
-static void issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
+/* False when it waits for the next call. */
+static bool issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
 {
+	uint32_t bursts = 0;
+	if (v->what == TAKE_COLUMN) {
+		bursts = next_train(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank), min64(stop, d->limit));
+		if (bursts == 0)
+			return false;
+	}
 	ch->now = v->clk;
 	switch (v->what) {
 	case TAKE_COLUMN:
-		issue_columns(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank), stop);
+		issue_columns(d, ch, v->bank, v->clk, bursts, stop);
 		break;
 	case TAKE_ACT:
 		activate(d, ch, v->bank, v->clk);
@@ -359,6 +384,7 @@ static void issue(struct dram *d, struct channel *ch, const struct verdict *v, u
 		precharge(d, ch, v->bank, v->clk);
 		break;
 	}
+	return true;
 }
 
 /* Gives the turn to the direction that ought to have it; rows just opened for the turn that ends are used first. */
@@ -400,8 +426,9 @@ static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch);
 	ch->due = clk;
 	ch->rolls = clk < before && goes_on(d, ch, bank, clk);
-	if (ch->rolls && clk < min64(stop, d->limit))
-		issue_columns(d, ch, bank, clk, before, stop);
+	uint32_t bursts = ch->rolls ? next_train(d, ch, bank, clk, before, min64(stop, d->limit)) : 0;
+	if (bursts)
+		issue_columns(d, ch, bank, clk, bursts, stop);
 	return ch->rolls;
 }
 
@@ -429,7 +456,8 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		dram_refresh_take(d, ch, &refresh);
 	} else {
 		ch->rest = min64(next.rest, refresh.clk);
-		issue(d, ch, &next, stop);
+		if (!issue(d, ch, &next, stop))
+			return true;
 	}
 	return ch->rolls;
 }

@@ -79,8 +79,7 @@ static uint32_t ready(const struct dram *d, const struct channel *ch, const stru
 	return bursts;
 }
 
-/* How many bursts the train has. */
-static OUT_OF_LINE uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
 {
 	uint32_t step = d->plan.burst_clk;
 	if (t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
@@ -191,11 +190,16 @@ static void piece_advances(struct dram *d, struct channel *ch, struct piece *p, 
 		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
 }
 
-void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, uint64_t before)
+uint32_t dram_train_length(const struct dram *d, const struct channel *ch, uint16_t at, uint64_t clk, uint64_t before)
 {
-	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, 1, ch->entry[at].lane };
-	if (t.p->left > 1)
-		t.bursts = measure(d, ch, &t, before);
+	const struct entry *e = &ch->entry[at];
+	struct train t = { (struct queue *)&ch->queue[ch->drain], piece_of(d, e->piece), clk, 1, e->lane };
+	return measure(d, ch, &t, before);
+}
+
+void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, uint32_t bursts)
+{
+	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, bursts, ch->entry[at].lane };
 	if (d->watched)
 		watch(d, ch, &t);
 	if (t.bursts == 1) {
