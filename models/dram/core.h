@@ -111,6 +111,7 @@ struct plan {
 	uint32_t data_gap[2];     /* [write]: column command to first data */
 	uint32_t read_clk;        /* RD to the completion of its read */
 	uint32_t before_close[2]; /* [write]: back-to-back bursts from a bank's last on before a PRE of it can leave */
+	bool closes_late[2];      /* [write]: no piece has as many behind the last of any of its banks */
 	uint32_t high, low;       /* drain when more than high writes wait, stop at low */
 	uint32_t piece_bursts;    /* no piece is larger than a queue */
 	/* address bits above the burst */
@@ -149,7 +150,6 @@ struct entry {
 	uint32_t row, piece;
 	uint16_t column;         /* of its next burst */
 	uint16_t next, prev;     /* of this bank, oldest first */
-	uint16_t younger, older; /* of this queue */
 	uint8_t bank, lane, left;
 };
 
@@ -168,7 +168,7 @@ struct queue {
 	struct choice next[KINDS];
 	uint32_t used, size; /* bursts */
 	uint32_t wanted;     /* free bursts from which a piece at a door may come in; NOBODY: none waits for room */
-	uint16_t oldest, youngest;
+	uint32_t oldest, youngest; /* pieces */
 	uint16_t head[MAX_BANKS], tail[MAX_BANKS];
 	uint16_t first_hit[MAX_BANKS]; /* oldest entry of the open row */
 	uint64_t hit_age[MAX_BANKS], head_age[MAX_BANKS];
@@ -269,13 +269,16 @@ struct request {
 struct piece {
 	uint64_t addr; /* of its first byte asked for */
 	uint64_t visible, accepted, done;
-	uint32_t request, next; /* next: behind it at the door */
+	uint32_t request, next; /* next: behind it at the door, then the next younger in the queue */
+	uint32_t older;         /* in the queue */
 	uint32_t row, column;
 	uint16_t nbytes;
 	uint16_t lane[MAX_GROUPS];      /* entry or NO_ENTRY */
 	uint32_t lane_gone[MAX_GROUPS]; /* clk after `accepted` of its last column command, UINT32_MAX: to come */
 	uint8_t bursts, left, lanes, channel, bank;
 	uint8_t row_key; /* in a row_set */
+	uint8_t front;   /* lane of its oldest burst that waits */
+	bool in_order;   /* its bursts have gone in order of age so far */
 	bool write;
 };
 
@@ -330,8 +333,16 @@ void dram_place(const struct dram *, struct piece *p, uint32_t nbytes);
 struct lane {
 	uint32_t bank, column;
 };
-struct lane dram_lane(const struct dram *, const struct piece *,
-		      uint32_t lane); /* its first burst; lane 0 is p's own */
+/* Its first burst; lane 0 is p's own. The group counts on with the burst, and the column with each round; bank_hash
+ * hides the count behind the row. */
+static inline struct lane dram_lane(const struct dram *d, const struct piece *p, uint32_t lane)
+{
+	uint32_t mask = d->plan.group.mask, hash = d->config.bank_hash ? p->row & mask : 0;
+	uint32_t group = p->bank >> d->plan.bank_bits & mask;
+	uint32_t count = (group ^ hash) + lane;
+	uint32_t lane_group = (count & mask) ^ hash;
+	return (struct lane){ p->bank + ((lane_group - group) << d->plan.bank_bits), p->column + (count > mask) };
+}
 bank_set dram_banks_of(const struct dram *, const struct piece *);
 
 /* bank.c: earliest start of op on a bank, the command bus and (ACT) tFAW left out */
@@ -369,6 +380,7 @@ void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint3
 void dram_row_closed(struct channel *, uint32_t bank);
 /* Bursts of an entry have gone. */
 void dram_lane_advances(const struct dram *, struct channel *, struct queue *, uint16_t entry, uint32_t bursts);
+void dram_piece_leaves(const struct dram *, struct queue *, const struct piece *); /* all of it has */
 void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
 void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
 

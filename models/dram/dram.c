@@ -43,7 +43,7 @@ static bool grow_pieces(struct dram *d)
 static void init_queue(struct queue *q, uint32_t size)
 {
 	q->size = size;
-	q->oldest = q->youngest = NO_ENTRY;
+	q->oldest = q->youngest = NO_PIECE;
 	for (uint32_t kind = 0; kind < KINDS; kind++)
 		q->next[kind].clk = NEVER;
 	for (uint32_t b = 0; b < MAX_BANKS; b++)

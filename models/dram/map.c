@@ -83,17 +83,6 @@ void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
 	piece->lanes = p->group_lowest && bursts > 1 ? (uint8_t)min64(bursts, d->config.bank_groups) : 1;
 }
 
-struct lane dram_lane(const struct dram *d, const struct piece *p, uint32_t lane)
-{
-	/* The group counts on with the burst, and the column with each round; bank_hash hides the count behind the row.
-	 */
-	uint32_t mask = d->plan.group.mask, hash = d->config.bank_hash ? p->row & mask : 0;
-	uint32_t group = p->bank >> d->plan.bank_bits & mask;
-	uint32_t count = (group ^ hash) + lane;
-	uint32_t lane_group = (count & mask) ^ hash;
-	return (struct lane){ p->bank + ((lane_group - group) << d->plan.bank_bits), p->column + (count > mask) };
-}
-
 bank_set dram_banks_of(const struct dram *d, const struct piece *p)
 {
 	bank_set set = bit(p->bank);

@@ -232,6 +232,7 @@ static void plan_closes(struct plan *p)
 		uint32_t close = p->column_gaps[write].precharge + p->command_clk[DRAM_PRE];
 		uint32_t read = p->command_clk[DRAM_RD];
 		p->before_close[write] = close < read ? 1 : 1 + (close - read) / p->burst_clk;
+		p->closes_late[write] = p->before_close[write] > p->group.mask;
 	}
 }
 

@@ -125,16 +125,14 @@ void dram_force(const struct dram *d, struct channel *ch, uint32_t bank)
 		sort_bank(d, ch, q, bank);
 }
 
-/* The youngest of its queue and of its bank. */
-static void append(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
+/* The youngest of its bank. */
+static inline void append(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at)
 {
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
-	e->next = e->younger = NO_ENTRY;
+	e->next = NO_ENTRY;
 	e->prev = q->tail[bank];
-	e->older = q->youngest;
-	*(e->older == NO_ENTRY ? &q->oldest : &ch->entry[e->older].younger) = at;
-	q->tail[bank] = q->youngest = at;
+	q->tail[bank] = at;
 	bool first_hit = q->first_hit[bank] == NO_ENTRY && e->row == ch->bank[bank].row;
 	if (first_hit) {
 		q->first_hit[bank] = at;
@@ -165,8 +163,6 @@ static void unlink_entry(struct channel *ch, struct queue *q, const struct entry
 	else
 		ch->entry[e->prev].next = e->next;
 	*(e->next == NO_ENTRY ? &q->tail[e->bank] : &ch->entry[e->next].prev) = e->prev;
-	*(e->older == NO_ENTRY ? &q->oldest : &ch->entry[e->older].younger) = e->younger;
-	*(e->younger == NO_ENTRY ? &q->youngest : &ch->entry[e->younger].older) = e->older;
 }
 
 static void remove_entry(struct channel *ch, struct queue *q, uint16_t at)
@@ -206,6 +202,12 @@ void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *
 		leave(q, COLUMN, bank);
 	else if (q->first_hit[bank] != q->head[bank])
 		sort_bank(d, ch, q, bank);
+}
+
+void dram_piece_leaves(const struct dram *d, struct queue *q, const struct piece *p)
+{
+	*(p->older == NO_PIECE ? &q->oldest : &piece_of(d, p->older)->next) = p->next;
+	*(p->next == NO_PIECE ? &q->youngest : &piece_of(d, p->next)->older) = p->older;
 }
 
 static bool overlaps(const struct piece *a, const struct piece *b)
@@ -268,6 +270,12 @@ static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uin
 	}
 	ch->age += p->bursts;
 	q->used += p->bursts;
+	p->front = 0;
+	p->in_order = true;
+	p->next = NO_PIECE;
+	p->older = q->youngest;
+	*(p->older == NO_PIECE ? &q->oldest : &piece_of(d, p->older)->next) = id;
+	q->youngest = id;
 }
 
 static void show(const struct dram *d, struct door *door, uint32_t id)

@@ -72,10 +72,13 @@ static inline uint32_t oldest_hit(const struct dram *d, const struct channel *ch
 	uint64_t age = UINT64_MAX;
 	uint32_t bank = NO_BANK;
 	bank_set hits = q->set[COLUMN] & ~ch->blocked;
-	const struct entry *oldest = &ch->entry[q->oldest];
-	if (hits && q->first_hit[oldest->bank] == q->oldest && hits & bit(oldest->bank) &&
-	    piece_of(d, oldest->piece)->lanes == 1)
-		return oldest->bank;
+	if (!hits)
+		return NO_BANK;
+	const struct piece *p = piece_of(d, q->oldest);
+	uint16_t front = p->lane[p->front];
+	uint32_t front_bank = ch->entry[front].bank;
+	if (q->first_hit[front_bank] == front && hits & bit(front_bank))
+		return front_bank;
 	for (; hits; hits &= hits - 1) {
 		uint32_t b = lowest(hits);
 		bank = q->hit_age[b] < age ? b : bank;
@@ -195,14 +198,23 @@ static bool wants_drain(const struct dram *d, const struct channel *ch)
 	return many && over != ch->drain;
 }
 
+/* Its first lane that still waits. */
+static uint32_t first_bank(const struct channel *ch, const struct piece *p)
+{
+	uint32_t lane = 0;
+	while (p->lane[lane] == NO_ENTRY)
+		lane++;
+	return ch->entry[p->lane[lane]].bank;
+}
+
 /* The oldest write has waited too long: its bank is served in order until it has gone; then the next. */
 static void watch_writes(const struct dram *d, struct channel *ch)
 {
-	uint16_t oldest = ch->queue[1].oldest;
+	uint32_t oldest = ch->queue[1].oldest;
 	ch->write_due = NEVER;
-	if (oldest != NO_ENTRY)
-		ch->write_due = piece_of(d, ch->entry[oldest].piece)->accepted + d->config.write_wait;
-	uint32_t forced = ch->now >= ch->write_due ? ch->entry[oldest].bank : NO_BANK;
+	if (oldest != NO_PIECE)
+		ch->write_due = piece_of(d, oldest)->accepted + d->config.write_wait;
+	uint32_t forced = ch->now >= ch->write_due ? first_bank(ch, piece_of(d, oldest)) : NO_BANK;
 	if (forced != ch->forced)
 		dram_force(d, ch, forced);
 }

@@ -62,8 +62,28 @@ static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const 
 	return (uint32_t)min64(bursts, min64(far, after_last));
 }
 
-/* Bursts of the piece that can follow each other as far as its banks are concerned. */
-static uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
+/* Bursts of the queue's oldest piece that can follow each other, when they have gone in order so far: its entries are the
+ * heads of their banks, which pass nobody. */
+static uint32_t oldest_ready(const struct dram *d, const struct channel *ch, const struct train *t)
+{
+	const struct piece *p = t->p;
+	const struct queue *q = t->q;
+	uint32_t step = d->plan.burst_clk, lanes = p->left < p->lanes ? p->left : p->lanes;
+	uint64_t clk = t->clk;
+	const uint64_t *next = ch->next[column_op(p->write)];
+	bank_set hits = q->set[COLUMN] & ~ch->blocked;
+	for (uint32_t i = 1, lane = next_lane(p, t->lane); i < lanes; i++, lane = next_lane(p, lane)) {
+		uint32_t bank = ch->entry[p->lane[lane]].bank;
+		clk += step;
+		if (q->first_hit[bank] != p->lane[lane] || !(hits & bit(bank)) ||
+		    max64(next[bank], next[GROUP_SLOT + d->plan.group_of[bank]]) > clk)
+			return i;
+	}
+	return p->left;
+}
+
+/* Likewise of any piece, as far as its banks are concerned. */
+static uint32_t other_ready(const struct dram *d, const struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
 	uint32_t step = d->plan.burst_clk, bursts = p->left;
@@ -74,7 +94,15 @@ static uint32_t ready(const struct dram *d, const struct channel *ch, const stru
 			return i;
 		bursts = as_far_as(d, ch, t, at, i, bursts);
 	}
-	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * step)
+	return bursts;
+}
+
+static uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
+{
+	const struct piece *p = t->p;
+	bool oldest = p->in_order && t->lane == p->front && p == piece_of(d, t->q->oldest) && d->plan.closes_late[p->write];
+	uint32_t bursts = oldest ? oldest_ready(d, ch, t) : other_ready(d, ch, t);
+	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * d->plan.burst_clk)
 		bursts = p->lanes;
 	return bursts;
 }
@@ -178,11 +206,34 @@ static OUT_OF_LINE void settle(struct dram *d, struct channel *ch, const struct 
 	}
 }
 
-static void piece_advances(struct dram *d, struct channel *ch, struct piece *p, uint32_t bursts)
+/* Whose turn it is in the piece after a train that began with `lane`. */
+static inline void move_front(const struct channel *ch, struct piece *p, uint32_t lane, uint32_t bursts)
 {
-	p->left -= (uint8_t)bursts;
-	if (p->left)
+	if (p->in_order && lane == p->front) {
+		uint32_t front = lane + bursts;
+		while (front >= p->lanes)
+			front -= p->lanes;
+		p->front = (uint8_t)front;
 		return;
+	}
+	uint64_t age = UINT64_MAX;
+	p->in_order = false;
+	for (uint32_t i = 0; i < p->lanes; i++)
+		if (p->lane[i] != NO_ENTRY && ch->entry[p->lane[i]].age < age) {
+			age = ch->entry[p->lane[i]].age;
+			p->front = (uint8_t)i;
+		}
+}
+
+static inline void piece_advances(struct dram *d, struct channel *ch, const struct train *t)
+{
+	struct piece *p = t->p;
+	p->left -= (uint8_t)t->bursts;
+	if (p->left) {
+		move_front(ch, p, t->lane, t->bursts);
+		return;
+	}
+	dram_piece_leaves(d, t->q, p);
 	piece_gone(d, p);
 	if (p->write)
 		row_set_drop(&ch->writes, p->row_key);
@@ -208,5 +259,5 @@ void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, u
 	} else {
 		settle(d, ch, &t);
 	}
-	piece_advances(d, ch, t.p, t.bursts);
+	piece_advances(d, ch, &t);
 }
