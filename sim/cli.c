@@ -27,6 +27,9 @@ static const struct cli_option plugin_options[] = {
 static const struct cli_option common_options[] = {
 	{ "help", 'h', NULL, "this help" },
 };
+static const struct cli_option program_options[] = {
+	{ "version", 0, NULL, "the version" },
+};
 
 const struct cli_option *cli_command_option(const struct cli_command *command, unsigned n)
 {
@@ -42,6 +45,10 @@ const struct cli_option *cli_command_option(const struct cli_command *command, u
 		for (unsigned i = 0; i < sizeof plugin_options / sizeof *plugin_options; i++)
 			if (n-- == 0)
 				return &plugin_options[i];
+	if (!command)
+		for (unsigned i = 0; i < sizeof program_options / sizeof *program_options; i++)
+			if (n-- == 0)
+				return &program_options[i];
 	return n < sizeof common_options / sizeof *common_options ? &common_options[n] : NULL;
 }
 
@@ -287,7 +294,7 @@ static int dispatch(int argc, char **argv)
 		cli_print_help(NULL, stdout);
 		return 0;
 	}
-	if (strcmp(name, "--version") == 0) {
+	if (strncmp(name, "--", 2) == 0 && strcmp(name + 2, program_options[0].name) == 0) {
 		printf("npusim %s\n", NPUSIM_VERSION);
 		return 0;
 	}

@@ -16,7 +16,10 @@ struct cli_option {
 };
 
 struct cli;
+struct cli_words;
 
+/* Completion reads `synopsis` and the arguments of options: alternatives with | between, words as they are, placeholders
+ * in capitals: KERNEL, COMMAND, NAME (of a preset), FILE.ext, FOLDER, NAME=FILE, KEY=VALUE, LIST (words with commas). */
 struct cli_command {
 	const char *name;
 	const char *synopsis; /* the words it takes: "KERNEL|FILE|- [key=value...]" */
@@ -29,6 +32,8 @@ struct cli_command {
 	bool takes_plugins;    /* a word may be a plug-in: then the command runs in a child (sim/plugin.h) */
 	bool hidden;           /* works, but --help does not list it */
 	int (*run)(struct cli *);
+	/* The words that the argument of an option of its own may be, by cli_word(); NULL: none has words. */
+	void (*values)(const char *option, struct cli_words *);
 };
 
 /* Parsed arguments. Strings are those of argv. */
@@ -64,8 +69,15 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_print_help(const struct cli_command *, FILE *);
 /* The man page of one command, or of the program (NULL). */
 void cli_print_man(const struct cli_command *, FILE *);
-/* The options that a command takes, shared ones included; NULL past the last one. */
+/* The options that a command takes, shared ones included, or the program (NULL); NULL past the last one. */
 const struct cli_option *cli_command_option(const struct cli_command *, unsigned n);
 const struct cli_command *cli_command_find(const char *name);
+
+/* What may stand in place of the last of `words`, which follow "npusim" on a command line and are begun, not checked. A
+ * line a candidate: the word, a tab and what it means. Where a file may stand a line that begins with a tab: the part of
+ * the word before the path, a tab, and the extensions that fit, "npu npub"; none: every file, "/": a folder. */
+void cli_complete(const char *const *words, unsigned nwords, FILE *);
+/* Offers a word for what is completed; `doc` may be NULL. */
+void cli_word(struct cli_words *, const char *word, const char *doc);
 
 #endif

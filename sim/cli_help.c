@@ -75,7 +75,7 @@ static void print_program_help(FILE *out)
 	      out);
 	for (unsigned i = 0; cli_commands[i]; i++)
 		if (!cli_commands[i]->hidden)
-			fprintf(out, "  %-8s  %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+			fprintf(out, "  %-10s  %s\n", cli_commands[i]->name, cli_commands[i]->summary);
 	fputs("\nnpusim COMMAND --help tells more; npusim --version prints the version.\n\n"
 	      "A key with a dot is hardware (sram.size=2MiB), one without is a kernel parameter (tile_q=128).\n"
 	      "exit status: 0 clean, 1 an error found in the work, 2 a wrong command line, input or output\n",

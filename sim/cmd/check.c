@@ -133,6 +133,12 @@ static int run(struct cli *cli)
 	return status;
 }
 
+static void values(const char *option, struct cli_words *words)
+{
+	for (unsigned i = 0; strcmp(option, "format") == 0 && i < FORMATS; i++)
+		cli_word(words, formats[i].name, NULL);
+}
+
 static const struct cli_option options[] = {
 	{ "format", 0, "FORMAT",
 	  "text (the default), json (npusim.check/1), or sarif (2.1.0, which code hosts show beside the source)" },
@@ -170,4 +176,5 @@ const struct cli_command cmd_check = {
 	.takes_parameters = true,
 	.takes_plugins = true,
 	.run = run,
+	.values = values,
 };

@@ -94,6 +94,14 @@ static int run(struct cli *cli)
 	return status;
 }
 
+static void values(const char *option, struct cli_words *words)
+{
+	char **names = strcmp(option, "part") == 0 ? config_preset_names(CONFIG_PRESET_DRAM) : NULL;
+	for (char **name = names; name && *name; name++)
+		cli_word(words, *name, NULL);
+	config_names_free(names);
+}
+
 static const struct cli_option options[] = {
 	{ "part", 0, "NAME|FILE.yaml", "the DRAM part; without --hw one channel of it alone" },
 	{ "report", 0, "FILE.json", "write the figures as JSON (npusim.dram/1); - is stdout, instead of the lines" },
@@ -114,4 +122,5 @@ const struct cli_command cmd_dram = {
 	.max_words = 1,
 	.takes_hardware = true,
 	.run = run,
+	.values = values,
 };

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FLAT, MACRO, STYLES };
+static const char *const styles[STYLES] = { [FLAT] = "flat", [MACRO] = "macro" };
+
 static bool emit_source(const struct work *work, const char *path, struct npu_error *err)
 {
 	if (program_form(path, PROGRAM_TEXT) == PROGRAM_BINARY)
@@ -20,10 +23,10 @@ static bool emit_source(const struct work *work, const char *path, struct npu_er
 static bool emit(const struct cli *cli, const struct work *work, struct npu_error *err)
 {
 	const char *path = cli_value(cli, "output") ? cli_value(cli, "output") : "-";
-	const char *style = cli_value(cli, "style") ? cli_value(cli, "style") : "flat";
-	if (strcmp(style, "macro") == 0)
+	const char *style = cli_value(cli, "style") ? cli_value(cli, "style") : styles[FLAT];
+	if (strcmp(style, styles[MACRO]) == 0)
 		return emit_source(work, path, err);
-	if (strcmp(style, "flat") != 0)
+	if (strcmp(style, styles[FLAT]) != 0)
 		return npu_fail(err, NPU_ERR_USAGE, "--style %.40s: flat or macro would be right", style);
 	return program_output(work->program, path, program_form(path, PROGRAM_TEXT), err);
 }
@@ -38,6 +41,12 @@ static int run(struct cli *cli)
 		status = cli_fail(&err);
 	work_fini(&work);
 	return status;
+}
+
+static void values(const char *option, struct cli_words *words)
+{
+	for (unsigned i = 0; strcmp(option, "style") == 0 && i < STYLES; i++)
+		cli_word(words, styles[i], NULL);
 }
 
 static const struct cli_option options[] = {
@@ -63,4 +72,5 @@ const struct cli_command cmd_emit = {
 	.takes_parameters = true,
 	.takes_plugins = true,
 	.run = run,
+	.values = values,
 };

@@ -211,6 +211,15 @@ static int run(struct cli *cli)
 	return status;
 }
 
+static void values(const char *option, struct cli_words *words)
+{
+	const char *name;
+	for (unsigned i = 0; strcmp(option, "ideal") == 0 && (name = simulate_ideal_name(i)); i++)
+		cli_word(words, name, NULL);
+	for (unsigned i = 0; strcmp(option, "exp") == 0 && (name = npu_exp_names[i]); i++)
+		cli_word(words, name, NULL);
+}
+
 static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format, - is a .pftrace on stdout, instead of the tables; may be repeated" },
@@ -257,4 +266,5 @@ const struct cli_command cmd_run = {
 	.takes_parameters = true,
 	.takes_plugins = true,
 	.run = run,
+	.values = values,
 };
