@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines and blocks of lines. */
 #include "isa/text/macro/state.h"
+#include "isa/text/macro/words.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,19 +150,25 @@ enum {
 	OPT_STEP = 128
 };
 
+/* `node`: where in struct npu_mac_decl its value goes. */
+static const struct {
+	const char *name;
+	unsigned bit;
+	size_t node;
+} options[] = {
+	{ "at", OPT_AT, offsetof(struct npu_mac_decl, at) },
+	{ "layout", OPT_LAYOUT, offsetof(struct npu_mac_decl, layout) },
+	{ "seed", OPT_SEED, offsetof(struct npu_mac_decl, seed) },
+	{ "file", OPT_FILE, 0 },
+	{ "bank", OPT_BANK, offsetof(struct npu_mac_decl, bank) },
+	{ "align", OPT_ALIGN, offsetof(struct npu_mac_decl, align) },
+	{ "bytes", OPT_BYTES, offsetof(struct npu_mac_decl, bytes) },
+	{ "step", OPT_STEP, offsetof(struct npu_mac_decl, step) },
+};
+
 /* at=0x1000 layout=block16, as far as they go */
 static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned allowed)
 {
-	const struct {
-		const char *name;
-		unsigned bit;
-		struct npu_mac_node **node;
-	} options[] = {
-		{ "at", OPT_AT, &d->at },          { "layout", OPT_LAYOUT, &d->layout },
-		{ "seed", OPT_SEED, &d->seed },    { "file", OPT_FILE, NULL },
-		{ "bank", OPT_BANK, &d->bank },    { "align", OPT_ALIGN, &d->align },
-		{ "bytes", OPT_BYTES, &d->bytes }, { "step", OPT_STEP, &d->step },
-	};
 	enum { OPTIONS = sizeof options / sizeof options[0] };
 	while (s->cursor.token.kind == NPU_TOKEN_NAME) {
 		const char *names[OPTIONS];
@@ -180,19 +188,20 @@ static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned all
 		if (options[i].bit == OPT_FILE) {
 			if (!(d->file = npu_mac_read_string(s, "a file in quotes")))
 				return false;
-		} else if (!read_into(s, options[i].node)) {
+		} else if (!read_into(s, (struct npu_mac_node **)((char *)d + options[i].node))) {
 			return false;
 		}
 	}
 	return true;
 }
 
+static const char *const dirs[] = { [NPU_TENSOR_IN] = "in",
+				    [NPU_TENSOR_OUT] = "out",
+				    [NPU_TENSOR_INOUT] = "inout",
+				    [NPU_TENSOR_TEMP] = "temp" };
+
 static bool read_dir(struct npu_mac *s, unsigned *out)
 {
-	static const char *const dirs[] = { [NPU_TENSOR_IN] = "in",
-					    [NPU_TENSOR_OUT] = "out",
-					    [NPU_TENSOR_INOUT] = "inout",
-					    [NPU_TENSOR_TEMP] = "temp" };
 	for (unsigned i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
 		if (npu_mac_is_word(s, dirs[i])) {
 			*out = i;
@@ -417,13 +426,14 @@ static bool read_table(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	return read_into(s, &d->seed) && (npu_mac_take(s, ')') || npu_mac_expected(s, ")"));
 }
 
+static const char *const states[] = {
+	[NPU_PAGE_FREE] = "free", [NPU_PAGE_OWNED] = "owned", [NPU_PAGE_SHARED] = "shared"
+};
+enum { STATES = sizeof states / sizeof states[0] };
+
 /* POOL 3 free, POOL 0..4 owned 1, POOL 4..6 shared */
 static bool read_page(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	static const char *const states[] = {
-		[NPU_PAGE_FREE] = "free", [NPU_PAGE_OWNED] = "owned", [NPU_PAGE_SHARED] = "shared"
-	};
-	enum { STATES = sizeof states / sizeof states[0] };
 	stmt->kind = NPU_MAC_PAGE;
 	if (!(stmt->page.pool = npu_mac_read_unary(s)) || !read_into(s, &stmt->page.first))
 		return false;
@@ -471,6 +481,9 @@ static bool read_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 }
 
 /* ---- blocks ---- */
+
+enum { END, ELSE, ELIF, CLOSERS };
+static const char *const closers[CLOSERS] = { [END] = ".end", [ELSE] = ".else", [ELIF] = ".elif" };
 
 static void skip_line(struct npu_mac *s)
 {
@@ -522,7 +535,7 @@ static bool close_block(struct npu_mac *s, const struct npu_mac_stmt *opener)
 {
 	if (s->stopped)
 		return false;
-	if (!at_directive(s, ".end"))
+	if (!at_directive(s, closers[END]))
 		npu_mac_refuse(s, npu_mac_here(s), "%.*s in the block of %s; .end would close it",
 			       (int)(s->cursor.token.end - s->cursor.token.begin), s->cursor.token.begin,
 			       npu_mac_where(s, opener->span).text);
@@ -558,7 +571,7 @@ static bool read_branch(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	stmt->branch.then = read_block(s, stmt, ok);
 	if (s->stopped)
 		return false;
-	if (at_directive(s, ".elif")) {
+	if (at_directive(s, closers[ELIF])) {
 		struct npu_mac_stmt *other = npu_mac_alloc(s, 1, sizeof *other);
 		if (!other || s->nesting == NPU_MAC_MAX_NESTING)
 			return npu_mac_refuse(s, npu_mac_here(s), "too many .elif");
@@ -572,7 +585,7 @@ static bool read_branch(struct npu_mac *s, struct npu_mac_stmt *stmt)
 		s->nesting--;
 		return ok;
 	}
-	if (at_directive(s, ".else")) {
+	if (at_directive(s, closers[ELSE])) {
 		npu_mac_advance(s);
 		stmt->branch.otherwise = read_block(s, stmt, true);
 	}
@@ -651,9 +664,10 @@ static const struct directive {
 	{ ".include", read_include },
 };
 
+enum { COUNT = sizeof directives / sizeof directives[0] };
+
 static bool read_directive(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	enum { COUNT = sizeof directives / sizeof directives[0] };
 	const char *names[COUNT];
 	struct npu_mac_span here = npu_mac_here(s);
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -670,7 +684,7 @@ static bool read_directive(struct npu_mac *s, struct npu_mac_stmt *stmt)
 /* What ends a block ends it whatever stands around. */
 static bool at_closer(struct npu_mac *s)
 {
-	bool closer = at_directive(s, ".end") || at_directive(s, ".else") || at_directive(s, ".elif");
+	bool closer = at_directive(s, closers[END]) || at_directive(s, closers[ELSE]) || at_directive(s, closers[ELIF]);
 	if (closer && !s->blocks) {
 		npu_mac_refuse(s, npu_mac_here(s), "%.*s without .for, .if or .macro before it",
 			       (int)(s->cursor.token.end - s->cursor.token.begin), s->cursor.token.begin);
@@ -717,4 +731,26 @@ struct npu_mac_stmt *npu_mac_read_stmt(struct npu_mac *s)
 	if (outermost)
 		s->reading = false;
 	return stmt;
+}
+
+const char *npu_macro_word(enum npu_macro_words kind, unsigned n)
+{
+	static const char *const functions[] = {
+#define F(NAME, text, least, most) text,
+		NPU_MAC_FUNCTIONS(F)
+#undef F
+	};
+	switch (kind) {
+	case NPU_MACRO_DIRECTIVES:
+		return n < COUNT ? directives[n].name : n - COUNT < CLOSERS ? closers[n - COUNT] : NULL;
+	case NPU_MACRO_FUNCTIONS:
+		return n < NPU_MAC_FN_COUNT ? functions[n] : NULL;
+	case NPU_MACRO_OPTIONS:
+		return n < sizeof options / sizeof options[0] ? options[n].name : NULL;
+	case NPU_MACRO_DIRECTIONS:
+		return n < sizeof dirs / sizeof dirs[0] ? dirs[n] : NULL;
+	case NPU_MACRO_PAGE_STATES:
+		return n < STATES ? states[n] : NULL;
+	}
+	return NULL;
 }
