@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Pages that the program prints are fresh: docs/hardware.md and docs/man. UPDATE=1 writes them instead.
+# Pages that the program prints are fresh: docs/hardware.md, docs/man, what is generated in docs/editors. UPDATE=1 writes them instead.
 set -euo pipefail
 unset NPUSIM_PRESETS
 cd "$SRC"
@@ -19,6 +19,8 @@ page() {
 }
 
 page docs/hardware.md hw reference
+page docs/editors/vim/syntax/npu.vim syntax vim
+page docs/editors/vscode/syntaxes/npu.tmLanguage.json syntax vscode
 page docs/man/npusim.1 man
 for command in $("$NPUSIM" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
     page "docs/man/npusim-$command.1" man "$command"
