@@ -2,12 +2,14 @@
 /* Writes docs/isa.md from the tables, so that the page says what the encoder does. */
 #include "isa/reference.h"
 
-#include "isa/field.h"
+#include "isa/example.h"
+#include "isa/operand.h"
 #include "isa/text/out.h"
 #include "isa/text/syntax.h"
 #include "isa/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char intro[] =
@@ -280,6 +282,62 @@ static void print_instruction(struct npu_out *out, const struct npu_op_info *inf
 	npu_out_text(out, " |\n");
 }
 
+/* "   ; dst[64, 128] fp32, a[64, 128] fp32": what lies at the addresses of an instruction. */
+static void print_shapes(struct npu_out *out, const struct npu_insn *insn)
+{
+	struct npu_operand operands[NPU_MAX_ACCESSES];
+	unsigned n = npu_insn_operands(insn, operands);
+	const char *joint = "   ; ";
+	for (unsigned i = 0; i < n; i++) {
+		const struct npu_matrix *m = &operands[i].m;
+		/* What is read and written stands there twice; more is written. */
+		if (i + 1 < n && strcmp(operands[i].name, operands[i + 1].name) == 0)
+			continue;
+		npu_out_text(out, joint);
+		npu_out_text(out, operands[i].name);
+		npu_out_char(out, '[');
+		npu_out_uint(out, m->rows);
+		npu_out_text(out, ", ");
+		npu_out_uint(out, m->cols);
+		npu_out_text(out, "] ");
+		npu_out_text(out, npu_dtype_name(m->dtype));
+		joint = ", ";
+	}
+}
+
+/* The lines of a program's text that declare what its instructions refer to. */
+static void print_declarations(struct npu_out *out, const struct npu_program *program)
+{
+	char *text = npu_disasm_text(program);
+	out->failed = out->failed || !text;
+	for (const char *line = text; line && *line; line += strcspn(line, "\n") + 1)
+		if (strncmp(line, ".sem", 4) == 0 || strncmp(line, ".table", 6) == 0)
+			npu_out_bytes(out, line, strcspn(line, "\n") + 1);
+	free(text);
+}
+
+static void print_examples(struct npu_out *out, const struct npu_format *format)
+{
+	char text[512];
+	struct npu_error err;
+	struct npu_program *program = npu_example_program(format, &err);
+	npu_out_text(out, "\n```npu\n");
+	out->failed = out->failed || !program;
+	if (program)
+		print_declarations(out, program);
+	for (uint32_t i = 0; program && i < program->ninsns; i++) {
+		npu_insn_print(program, i, text, sizeof text);
+		npu_out_text(out, "; ");
+		npu_out_text(out, npu_op_info(program->insns[i].op)->doc);
+		npu_out_char(out, '\n');
+		npu_out_text(out, text);
+		print_shapes(out, &program->insns[i]);
+		npu_out_char(out, '\n');
+	}
+	npu_out_text(out, "```\n");
+	npu_program_free(program);
+}
+
 static void print_format(struct npu_out *out, const struct npu_format *format)
 {
 	npu_out_text(out, "\n### ");
@@ -290,6 +348,7 @@ static void print_format(struct npu_out *out, const struct npu_format *format)
 	for (unsigned i = 0; i < npu_nops; i++)
 		if (npu_ops[i].format == format)
 			print_instruction(out, &npu_ops[i]);
+	print_examples(out, format);
 	if (!format->nfields)
 		return;
 	npu_out_text(out, "\n```\n");
@@ -308,7 +367,8 @@ char *npu_isa_reference(void)
 	print_engines(&out);
 	print_types(&out);
 	print_named_values(&out);
-	npu_out_text(&out, "\n## Instructions by format\n");
+	npu_out_text(&out, "\n## Instructions by format\n\nThe examples are flat text. Above each stands what it computes, behind it "
+			   "what lies at its\naddresses then.\n");
 	for (unsigned i = 0; i < npu_nformats; i++)
 		print_format(&out, &npu_formats[i]);
 	return npu_out_finish(&out);
