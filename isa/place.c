@@ -180,7 +180,7 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 		at = at <= m.bytes && bytes <= m.bytes - at ? at : NOWHERE;
 	} else {
 		at = packed ? first_fit(p, &m, 0, m.bytes, bytes, align)
-			    : find_place(p, &m, bytes, align, r->group < 0 ? -1 : r->group + slot * r->step);
+			    : find_place(p, &m, bytes, align, r->group < 0 ? -1 : r->group + slot * (r->step ? r->step : 1));
 	}
 	if (at == NOWHERE || !make_room(p, err))
 		return false;

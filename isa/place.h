@@ -24,7 +24,7 @@ struct npu_place_request {
 	uint64_t bytes;   /* of each */
 	uint32_t count;
 	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number; -1: the emptiest */
-	int64_t step;     /* groups from one of an array to the next */
+	int64_t step;     /* groups from one of an array to the next; 0: one */
 	uint64_t align;   /* at least that of the memory; 0: just that */
 	int64_t at;       /* offset of the first, the others behind it; -1: anywhere */
 	uint32_t *locals; /* [count] local addresses, written */
