@@ -558,11 +558,11 @@ static uint64_t step(void *self, uint64_t now)
 	struct dma *d = self;
 	if (!d->in_service)
 		return NPU_NEVER;
+	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
+	crossing_step(d->crossing, now);
 	uint64_t next = next_look(d);
 	if (next > now && may_wait(d))
 		return next;
-	/* All answers of this cycle are told before the first is taken, so they are taken in one order. */
-	crossing_step(d->crossing, now);
 	bring_up(d, now + 1, now);
 	if (is_over(&d->channel[d->age[0]]))
 		dma_put_down(d, now, now);
