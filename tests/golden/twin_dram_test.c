@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUESTS = 300, LONGEST = 2000000, KEPT = 16384 };
+enum { REQUESTS = 300, LONGEST = 2000000, KEPT = 4096 };
 
 struct random {
 	uint64_t state;

@@ -137,7 +137,7 @@ END_TEST
 START_TEST(random_programs_on_random_machines_agree)
 {
 	struct twin_table t = { .name = "random" };
-	ck_assert(twin_add_random(&t, 0, 12, false));
+	ck_assert(twin_add_random(&t, 0, 10, false));
 	must_agree(&t);
 }
 END_TEST
