@@ -16,6 +16,7 @@
 enum {
 	MAX_BANKS = 64, /* a channel, ranks included: a bank set is one word */
 	MAX_RANKS = 4,
+	DRAM_CHANNELS = 64,
 	MAX_GROUPS = 8, /* a rank */
 	OPS = DRAM_REFPB + 1,
 	PIECE_BURSTS = 8,
@@ -290,6 +291,7 @@ struct dram {
 	bool watched; /* column commands concern other ranks or a hook */
 	uint64_t outcomes[OUTCOMES];
 	uint64_t ideal_bursts; /* that the ideal part would have moved */
+	uint64_t told[DRAM_CHANNELS]; /* before this a channel's next decisions bring no completion */
 	uint64_t limit;        /* no decision at or after this in the present dram_run() */
 	bool all_data;         /* dram_explain() asks for every burst before the limit, told or not */
 	uint64_t decided;      /* all that can be told before this has been; channels may lag behind in what can not */
@@ -314,7 +316,7 @@ static inline struct piece *piece_of(const struct dram *d, uint32_t id)
 	return &d->piece[id & d->piece_mask];
 }
 /* Can the next decision bring a completion at its clk? A write completes as it enters the queue, a read that finds one
- * there likewise. */
+ * there likewise; any other read after its data. */
 static inline bool tells_at_once(const struct channel *ch)
 {
 	return ch->writes_outside || ch->writes.some & ch->reads_outside.some;
@@ -399,11 +401,18 @@ static inline void row_set_drop(struct row_set *set, uint32_t key)
 		set->some &= ~((uint64_t)1 << key);
 }
 
-/* train.c: the next burst of the entry starts at clk; bursts of its piece, which has more than it, that surely follow
- * each other, it included, and start before `before`. */
-uint32_t dram_train_length(const struct dram *, const struct channel *, uint16_t entry, uint64_t clk, uint64_t before);
-/* They go. */
-void dram_train(struct dram *, struct channel *, uint16_t entry, uint64_t clk, uint32_t bursts);
+/* Bursts of a piece that follow each other without a gap. */
+struct train {
+	struct queue *q;
+	struct piece *p;
+	uint64_t clk; /* start of its first burst */
+	uint32_t bursts;
+	uint32_t lane; /* of the first; the next burst is of the next lane, and so on around */
+};
+
+/* train.c: bursts of a train of a piece with more than one to go, that start before `before` */
+uint32_t dram_train_length(const struct dram *, const struct channel *, const struct train *, uint64_t before);
+void dram_train(struct dram *, struct channel *, const struct train *); /* it goes */
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */
 void dram_channel_run(struct dram *, struct channel *, uint64_t stop);

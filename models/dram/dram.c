@@ -90,6 +90,8 @@ struct dram *dram_new(const struct dram_config *config, const struct dram_hooks 
 	d->full_request = d->full_piece = FIRST_RING;
 	if (d->channel)
 		memset(d->channel, 0, bytes);
+	for (uint32_t i = 0; i < DRAM_CHANNELS; i++)
+		d->told[i] = NEVER;
 	for (uint32_t i = 0; ok && i < config->channels; i++)
 		ok = init_channel(d, &d->channel[i], i);
 	if (ok)
@@ -160,6 +162,12 @@ static struct piece *new_piece(struct dram *d)
 	return piece_of(d, d->next_piece++);
 }
 
+/* The earliest completion that a channel's next decisions can bring. */
+static uint64_t told_by(const struct dram *d, const struct channel *ch)
+{
+	return tells_at_once(ch) ? ch->due : plus(max64(ch->due, ch->held), d->plan.read_clk);
+}
+
 /* Bytes of [addr, addr + nbytes) in the first `bursts` bursts that they touch. */
 static uint32_t bytes_within(const struct plan *p, uint64_t addr, uint32_t nbytes, uint32_t bursts)
 {
@@ -186,6 +194,7 @@ static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_r
 	uint64_t due = max64(visible, ch->now);
 	ch->held = min64(max64(ch->due, ch->held), due);
 	ch->due = min64(ch->due, due);
+	d->told[p->channel] = told_by(d, ch);
 	return p->nbytes;
 }
 
@@ -249,12 +258,6 @@ static uint64_t run_ideal(struct dram *d)
 	return due;
 }
 
-/* The earliest completion that a channel's next decisions can bring. */
-static uint64_t tells_at(const struct dram *d, const struct channel *ch)
-{
-	return tells_at_once(ch) ? ch->due : plus(max64(ch->due, ch->held), d->plan.read_clk);
-}
-
 struct turn {
 	uint32_t channel;
 	uint64_t told, others; /* the earliest completions of it and of any other */
@@ -264,13 +267,20 @@ static struct turn whose_turn(const struct dram *d)
 {
 	struct turn t = { 0, NEVER, NEVER };
 	for (uint32_t i = 0; i < d->config.channels; i++) {
-		uint64_t told = tells_at(d, &d->channel[i]);
+		uint64_t told = d->told[i];
 		if (told < t.told)
 			t = (struct turn){ i, told, t.told };
 		else
 			t.others = min64(t.others, told);
 	}
 	return t;
+}
+
+static void run_channel(struct dram *d, uint32_t channel, uint64_t stop)
+{
+	struct channel *ch = &d->channel[channel];
+	dram_channel_run(d, ch, stop);
+	d->told[channel] = told_by(d, ch);
 }
 
 /* Channels meet only in completions: each runs up to what may react to one of another. A channel that cannot tell
@@ -280,13 +290,12 @@ static uint64_t run_channels(struct dram *d)
 	if (d->reaction_clk >= NEVER)
 		for (uint32_t i = 0; i < d->config.channels; i++)
 			if (d->channel[i].due < d->limit)
-				dram_channel_run(d, &d->channel[i], NEVER);
+				run_channel(d, i, NEVER);
 	for (;;) {
 		struct turn t = whose_turn(d);
 		if (t.told >= d->limit)
 			return t.told;
-		struct channel *ch = &d->channel[t.channel];
-		dram_channel_run(d, ch, max64(plus(t.others, d->reaction_clk), ch->due + 1));
+		run_channel(d, t.channel, max64(plus(t.others, d->reaction_clk), d->channel[t.channel].due + 1));
 	}
 }
 
@@ -296,7 +305,7 @@ void dram_catch_up(struct dram *d, struct channel *ch, uint64_t clk)
 		return;
 	d->limit = d->decided;
 	d->all_data = true;
-	dram_channel_run(d, ch, NEVER);
+	run_channel(d, ch->index, NEVER);
 	d->all_data = false;
 }
 

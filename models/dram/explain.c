@@ -60,10 +60,10 @@ static struct state refreshing(const struct dram *d, const struct channel *ch, b
 	for (uint32_t i = 1; i <= kept;
 	     i++) { /* newest first: they end in order, so the first that ended before clk ends the search */
 		const struct refresh_window *w = &ch->window[(ch->nwindows - i) % REFRESH_HISTORY];
-		if (!(w->banks & banks))
-			continue;
 		if (w->to <= clk)
 			break;
+		if (!(w->banks & banks))
+			continue;
 		if (w->from <= clk)
 			return (struct state){ true, w->to };
 		s.until = min64(s.until, w->from);

@@ -249,11 +249,14 @@ static uint64_t older_hit(const struct dram *d, const struct channel *ch, uint32
 	return clk;
 }
 
-/* Until when the piece of the bank's next row hit, just chosen, may go on. */
-static uint64_t may_go_on(const struct dram *d, struct channel *ch, uint32_t bank)
+/* Until when the piece of the bank's next row hit, just chosen for clk, may go on. */
+static uint64_t may_go_on(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk)
 {
 	const struct entry *e = &ch->entry[ch->queue[ch->drain].first_hit[bank]];
-	return piece_of(d, e->piece)->left == 1 ? 0 : min64(undisputed(d, ch), older_hit(d, ch, bank));
+	if (piece_of(d, e->piece)->left == 1)
+		return 0;
+	uint64_t before = undisputed(d, ch);
+	return before <= clk + d->plan.burst_clk ? before : min64(before, older_hit(d, ch, bank));
 }
 
 /* Would the next decision, were it taken anew, be the next row hit of `bank`, right behind the last burst? It is the
@@ -264,58 +267,57 @@ static inline bool goes_on(const struct dram *d, const struct channel *ch, uint3
 	       ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain;
 }
 
-/* Bursts of the train that begins with the next row hit of `bank`, 0 when it waits for the next call: nothing that it
+/* The train that begins with the next row hit of `bank` at clk. False when it waits for the next call: nothing that it
  * brings is told before its end, and what has come by then costs no more than what has come by now. */
-IN_LINE uint32_t next_train(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk,
-				  uint64_t before, uint64_t stop)
+IN_LINE bool next_train(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t before,
+			uint64_t stop, struct train *t)
 {
-	uint32_t step = d->plan.burst_clk, bursts = 1;
-	uint16_t at = ch->queue[ch->drain].first_hit[bank];
-	if (piece_of(d, ch->entry[at].piece)->left > 1)
-		bursts = dram_train_length(d, ch, at, clk, before);
-	if (clk + (bursts - 1) * step < stop)
-		return bursts;
-	if (clk < stop && (d->all_data || tells_at_once(ch)))
-		return (uint32_t)((stop - clk + step - 1) / step);
-	ch->held = clk + (bursts - 1) * step;
-	return 0;
+	struct queue *q = &ch->queue[ch->drain];
+	const struct entry *e = &ch->entry[q->first_hit[bank]];
+	uint32_t step = d->plan.burst_clk;
+	*t = (struct train){ q, piece_of(d, e->piece), clk, 1, e->lane };
+	if (t->p->left > 1)
+		t->bursts = dram_train_length(d, ch, t, before);
+	if (clk + (t->bursts - 1) * step < stop)
+		return true;
+	if (clk < stop && (d->all_data || tells_at_once(ch))) {
+		t->bursts = (uint32_t)((stop - clk + step - 1) / step);
+		return true;
+	}
+	ch->held = clk + (t->bursts - 1) * step;
+	return false;
 }
 
 /* Trains follow each other without another look around while the outcome is clear; a burst that would leave the bus
  * idle ends this, so that another bank group may fill the gap. Where only `stop` is in the way, the channel rolls on in
  * the next call. */
-static void issue_columns(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint32_t bursts,
-			  uint64_t stop)
+static void issue_columns(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
 {
 	bool write = ch->drain;
-	struct queue *q = &ch->queue[write];
-	uint64_t from = clk + d->plan.data_gap[write], before;
-	uint32_t request = NO_REQUEST;
+	uint64_t from = t->clk + d->plan.data_gap[write], before;
+	uint32_t request = t->p->request;
 	d->stats.turnarounds += ch->last_write != write;
 	ch->last_write = write;
 	ch->rolls = false;
 	do {
-		uint16_t at = q->first_hit[bank];
-		const struct piece *p = piece_of(d, ch->entry[at].piece);
-		if (d->hooks.transfer && request != NO_REQUEST && request != p->request) {
+		if (d->hooks.transfer && request != t->p->request) {
 			tell_transfer(d, ch, from, write);
 			from = ch->data_end;
 		}
-		request = p->request;
-		dram_train(d, ch, at, clk, bursts);
+		request = t->p->request;
+		dram_train(d, ch, t);
 		if (ch->door_moved | (ch->entry_clk <= ch->now))
 			dram_enter_all(d, ch);
-		bank = oldest_hit(d, ch, q);
-		clk = ch->now + d->plan.burst_clk;
+		uint32_t bank = oldest_hit(d, ch, t->q);
+		uint64_t clk = ch->now + d->plan.burst_clk;
 		if (bank == NO_BANK || !goes_on(d, ch, bank, clk) || (before = undisputed(d, ch)) <= clk)
 			break;
-		bursts = next_train(d, ch, bank, clk, before, min64(stop, d->limit));
-		ch->rolls = bursts == 0;
+		ch->rolls = !next_train(d, ch, bank, clk, before, min64(stop, d->limit), t);
 		ch->due = clk;
 	} while (!ch->rolls);
 	if (d->hooks.transfer)
 		tell_transfer(d, ch, from, write);
-	if (write && (q->used == 0 || ch->forced != NO_BANK))
+	if (write && (ch->queue[1].used == 0 || ch->forced != NO_BANK))
 		watch_writes(d, ch);
 	if (ch->leaving)
 		dram_forget_choices(ch);
@@ -375,16 +377,14 @@ static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_
 /* False when it waits for the next call. */
 static bool issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
 {
-	uint32_t bursts = 0;
-	if (v->what == TAKE_COLUMN) {
-		bursts = next_train(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank), min64(stop, d->limit));
-		if (bursts == 0)
-			return false;
-	}
+	struct train t;
+	if (v->what == TAKE_COLUMN &&
+	    !next_train(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank, v->clk), min64(stop, d->limit), &t))
+		return false;
 	ch->now = v->clk;
 	switch (v->what) {
 	case TAKE_COLUMN:
-		issue_columns(d, ch, v->bank, v->clk, bursts, stop);
+		issue_columns(d, ch, &t, stop);
 		break;
 	case TAKE_ACT:
 		activate(d, ch, v->bank, v->clk);
@@ -438,9 +438,9 @@ static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch);
 	ch->due = clk;
 	ch->rolls = clk < before && goes_on(d, ch, bank, clk);
-	uint32_t bursts = ch->rolls ? next_train(d, ch, bank, clk, before, min64(stop, d->limit)) : 0;
-	if (bursts)
-		issue_columns(d, ch, bank, clk, bursts, stop);
+	struct train t;
+	if (ch->rolls && next_train(d, ch, bank, clk, before, min64(stop, d->limit), &t))
+		issue_columns(d, ch, &t, stop);
 	return ch->rolls;
 }
 

@@ -4,14 +4,6 @@
  * too soon costs time and changes nothing. Which piece goes first is the scheduler's choice. */
 #include "models/dram/core.h"
 
-struct train {
-	struct queue *q;
-	struct piece *p;
-	uint64_t clk; /* start of its first burst */
-	uint32_t bursts;
-	uint32_t lane; /* of the first; the next burst is of the next lane, and so on around */
-};
-
 /* Bursts until whose turn it is or who may come in can change, at least one. */
 static uint32_t undisturbed(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t most)
 {
@@ -104,19 +96,6 @@ static uint32_t ready(const struct dram *d, const struct channel *ch, const stru
 	uint32_t bursts = oldest ? oldest_ready(d, ch, t) : other_ready(d, ch, t);
 	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * d->plan.burst_clk)
 		bursts = p->lanes;
-	return bursts;
-}
-
-static uint32_t measure(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
-{
-	uint32_t step = d->plan.burst_clk;
-	if (t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
-		return 1;
-	uint32_t bursts = ready(d, ch, t);
-	if (bursts > 1)
-		bursts = undisturbed(d, ch, t->q, bursts);
-	while (t->clk + (bursts - 1) * step >= before)
-		bursts--;
 	return bursts;
 }
 
@@ -241,23 +220,28 @@ static inline void piece_advances(struct dram *d, struct channel *ch, const stru
 		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
 }
 
-uint32_t dram_train_length(const struct dram *d, const struct channel *ch, uint16_t at, uint64_t clk, uint64_t before)
+uint32_t dram_train_length(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
 {
-	const struct entry *e = &ch->entry[at];
-	struct train t = { (struct queue *)&ch->queue[ch->drain], piece_of(d, e->piece), clk, 1, e->lane };
-	return measure(d, ch, &t, before);
+	uint32_t step = d->plan.burst_clk;
+	if (t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
+		return 1;
+	uint32_t bursts = ready(d, ch, t);
+	if (bursts > 1)
+		bursts = undisturbed(d, ch, t->q, bursts);
+	while (t->clk + (bursts - 1) * step >= before)
+		bursts--;
+	return bursts;
 }
 
-void dram_train(struct dram *d, struct channel *ch, uint16_t at, uint64_t clk, uint32_t bursts)
+void dram_train(struct dram *d, struct channel *ch, const struct train *t)
 {
-	struct train t = { &ch->queue[ch->drain], piece_of(d, ch->entry[at].piece), clk, bursts, ch->entry[at].lane };
 	if (d->watched)
-		watch(d, ch, &t);
-	if (t.bursts == 1) {
-		settle_bus(d, ch, &t, clk);
-		settle_lane(d, ch, &t, t.lane, 1, clk);
+		watch(d, ch, t);
+	if (t->bursts == 1) {
+		settle_bus(d, ch, t, t->clk);
+		settle_lane(d, ch, t, t->lane, 1, t->clk);
 	} else {
-		settle(d, ch, &t);
+		settle(d, ch, t);
 	}
-	piece_advances(d, ch, &t);
+	piece_advances(d, ch, t);
 }
