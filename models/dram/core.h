@@ -281,7 +281,9 @@ struct piece {
 	uint8_t front;   /* lane of its oldest burst that waits */
 	bool in_order;   /* its bursts have gone in order of age so far */
 	bool write;
+	uint8_t unused[10]; /* up to a size by which a shift multiplies */
 };
+_Static_assert(sizeof(struct piece) == 128, "a power of two");
 
 struct dram {
 	struct dram_config config;
@@ -323,7 +325,16 @@ static inline bool tells_at_once(const struct channel *ch)
 }
 /* Takes decisions of a channel that have been put off if there are any before clk. */
 void dram_catch_up(struct dram *, struct channel *, uint64_t clk);
-void dram_piece_done(struct dram *, struct piece *, uint64_t clk); /* as its owner sees it */
+void dram_request_done(struct dram *, struct request *, uint64_t clk);
+/* As its owner sees it. */
+static inline void dram_piece_done(struct dram *d, struct piece *p, uint64_t clk)
+{
+	struct request *q = request_of(d, p->request);
+	p->done = clk;
+	q->done = max64(q->done, clk);
+	if (--q->left == 0)
+		dram_request_done(d, q, q->done);
+}
 static inline void piece_gone(const struct dram *d, const struct piece *p)
 {
 	request_of(d, p->request)->held--;
@@ -375,14 +386,27 @@ static inline uint64_t next_entry(const struct dram *d, struct channel *ch)
 		dram_look_at_doors(d, ch);
 	return max64(ch->entry_clk, ch->now);
 }
-void dram_enter(struct dram *, struct channel *, uint32_t port);
 void dram_enter_all(struct dram *, struct channel *); /* that can come in at ch->now, unless the limit forbids it */
-void dram_to_door(struct dram *, struct channel *, uint32_t port, uint32_t piece);
+/* The piece is the next to come in. */
+static inline void dram_show(const struct dram *d, struct door *door, uint32_t id)
+{
+	const struct piece *p = piece_of(d, id);
+	door->head = id;
+	door->visible = p->visible;
+	door->bursts = p->bursts;
+	door->write = p->write;
+}
+
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
 void dram_row_closed(struct channel *, uint32_t bank);
 /* Bursts of an entry have gone. */
 void dram_lane_advances(const struct dram *, struct channel *, struct queue *, uint16_t entry, uint32_t bursts);
-void dram_piece_leaves(const struct dram *, struct queue *, const struct piece *); /* all of it has */
+/* All of it has. */
+static inline void dram_piece_leaves(const struct dram *d, struct queue *q, const struct piece *p)
+{
+	*(p->older == NO_PIECE ? &q->oldest : &piece_of(d, p->older)->next) = p->next;
+	*(p->next == NO_PIECE ? &q->youngest : &piece_of(d, p->next)->older) = p->older;
+}
 void dram_force(const struct dram *, struct channel *, uint32_t bank); /* its writes are served in order; or NO_BANK */
 void dram_forget_choices(struct channel *); /* banks became free or blocked, or the turn changed */
 

@@ -175,6 +175,33 @@ static uint32_t bytes_within(const struct plan *p, uint64_t addr, uint32_t nbyte
 	return nbytes < most ? nbytes : most;
 }
 
+static void to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
+{
+	struct door *door = &ch->door[port];
+	const struct piece *p = piece_of(d, id);
+	ch->writes_outside += p->write;
+	row_set_add(p->write ? &ch->writes : &ch->reads_outside, p->row_key);
+	if (ch->ports >> port & 1) {
+		piece_of(d, door->tail)->next = id;
+	} else {
+		dram_show(d, door, id);
+		ch->ports |= 1u << port;
+		ch->door_moved = true;
+	}
+	door->tail = id;
+}
+
+/* A piece comes in at clk at the earliest. */
+static inline void comes(struct dram *d, struct channel *ch, uint64_t clk)
+{
+	uint64_t next = max64(ch->due, ch->held);
+	if (clk < next || tells_at_once(ch)) {
+		ch->held = min64(next, clk);
+		ch->due = min64(ch->due, clk);
+		d->told[ch->index] = told_by(d, ch);
+	}
+}
+
 static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_request *r, uint64_t addr,
 			   uint32_t nbytes)
 {
@@ -190,11 +217,8 @@ static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_r
 	p->write = r->write;
 	p->nbytes = (uint16_t)bytes_within(&d->plan, addr, nbytes, p->bursts);
 	struct channel *ch = &d->channel[p->channel];
-	dram_to_door(d, ch, r->port, id);
-	uint64_t due = max64(visible, ch->now);
-	ch->held = min64(max64(ch->due, ch->held), due);
-	ch->due = min64(ch->due, due);
-	d->told[p->channel] = told_by(d, ch);
+	to_door(d, ch, r->port, id);
+	comes(d, ch, max64(visible, ch->now));
 	return p->nbytes;
 }
 
@@ -218,7 +242,7 @@ void dram_push(struct dram *d, uint64_t arrival, const struct dram_request *r)
 }
 
 /* Tells the owner; what may arrive because of it bounds the decisions of this dram_run(). */
-static void request_done(struct dram *d, struct request *q, uint64_t clk)
+void dram_request_done(struct dram *d, struct request *q, uint64_t clk)
 {
 	if (q->write) {
 		d->stats.writes++;
@@ -232,15 +256,6 @@ static void request_done(struct dram *d, struct request *q, uint64_t clk)
 	d->hooks.done(d->hooks.ctx, q->port, q->tag, clk);
 }
 
-void dram_piece_done(struct dram *d, struct piece *p, uint64_t clk)
-{
-	struct request *q = request_of(d, p->request);
-	p->done = clk;
-	q->done = max64(q->done, clk);
-	if (--q->left == 0)
-		request_done(d, q, q->done);
-}
-
 /* The ideal part: completion is arrival. */
 static uint64_t run_ideal(struct dram *d)
 {
@@ -250,7 +265,7 @@ static uint64_t run_ideal(struct dram *d)
 		struct request *q = request_of(d, id);
 		if (q->held && q->arrival < d->limit) {
 			q->held = 0;
-			request_done(d, q, q->arrival);
+			dram_request_done(d, q, q->arrival);
 		} else if (q->held) {
 			due = min64(due, q->arrival);
 		}

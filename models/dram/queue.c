@@ -204,12 +204,6 @@ void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *
 		sort_bank(d, ch, q, bank);
 }
 
-void dram_piece_leaves(const struct dram *d, struct queue *q, const struct piece *p)
-{
-	*(p->older == NO_PIECE ? &q->oldest : &piece_of(d, p->older)->next) = p->next;
-	*(p->next == NO_PIECE ? &q->youngest : &piece_of(d, p->next)->older) = p->older;
-}
-
 static bool overlaps(const struct piece *a, const struct piece *b)
 {
 	return a->addr < b->addr + b->nbytes && b->addr < a->addr + a->nbytes;
@@ -250,24 +244,20 @@ IN_LINE void add_entry(struct dram *d, struct channel *ch, struct queue *q, stru
 	append(d, ch, q, at);
 }
 
-/* The other lanes. */
 static OUT_OF_LINE void add_lanes(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id)
 {
 	const struct plan *plan = &d->plan;
-	for (uint32_t i = 1; i < p->lanes; i++)
+	for (uint32_t i = 0; i < p->lanes; i++)
 		add_entry(d, ch, q, p, id, i, dram_lane(d, p, i), (p->bursts - i + plan->group.mask) >> plan->group_bits);
 }
 
-static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)
+IN_LINE void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)
 {
 	struct queue *q = &ch->queue[p->write];
-	struct lane own = { p->bank, p->column };
-	if (p->lanes == 1) {
-		add_entry(d, ch, q, p, id, 0, own, p->bursts);
-	} else {
-		add_entry(d, ch, q, p, id, 0, own, (p->bursts + d->plan.group.mask) >> d->plan.group_bits);
+	if (p->lanes == 1)
+		add_entry(d, ch, q, p, id, 0, (struct lane){ p->bank, p->column }, p->bursts);
+	else
 		add_lanes(d, ch, q, p, id);
-	}
 	ch->age += p->bursts;
 	q->used += p->bursts;
 	p->front = 0;
@@ -276,31 +266,6 @@ static void add_entries(struct dram *d, struct channel *ch, struct piece *p, uin
 	p->older = q->youngest;
 	*(p->older == NO_PIECE ? &q->oldest : &piece_of(d, p->older)->next) = id;
 	q->youngest = id;
-}
-
-static void show(const struct dram *d, struct door *door, uint32_t id)
-{
-	const struct piece *p = piece_of(d, id);
-	door->head = id;
-	door->visible = p->visible;
-	door->bursts = p->bursts;
-	door->write = p->write;
-}
-
-void dram_to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
-{
-	struct door *door = &ch->door[port];
-	const struct piece *p = piece_of(d, id);
-	ch->writes_outside += p->write;
-	row_set_add(p->write ? &ch->writes : &ch->reads_outside, p->row_key);
-	if (ch->ports >> port & 1) {
-		piece_of(d, door->tail)->next = id;
-	} else {
-		show(d, door, id);
-		ch->ports |= 1u << port;
-		ch->door_moved = true;
-	}
-	door->tail = id;
 }
 
 /* A read whose bytes one waiting write covers is answered from the queue; one that a write covers in part reads the
@@ -320,7 +285,7 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
 	if (p->next == NO_PIECE)
 		ch->ports &= ~(1u << port);
 	else
-		show(d, door, p->next);
+		dram_show(d, door, p->next);
 	if (!p->write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
@@ -334,11 +299,6 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
 	add_entries(d, ch, p, id);
 	if (p->write)
 		dram_piece_done(d, p, ch->now);
-}
-
-void dram_enter(struct dram *d, struct channel *ch, uint32_t port)
-{
-	enter(d, ch, port);
 }
 
 /* Would this write overtake a waiting read of the same bytes? */

@@ -185,17 +185,23 @@ static void first_command(const struct dram *d, struct channel *ch, struct verdi
 		second_step(d, ch, floor, column, v);
 }
 
+/* Of wants_drain(): both directions wait. */
+static OUT_OF_LINE bool both_want(const struct dram *d, const struct channel *ch)
+{
+	uint32_t mark = ch->drain ? d->plan.low : d->plan.high;
+	bool many = ch->queue[1].used > mark || ch->full_clk <= ch->now, over = ch->turn >= d->config.turn;
+	return many && over != ch->drain;
+}
+
 /* The direction that ought to have its turn. While both wait: reads until writes fill the queue above drain_high or one
  * finds no room, then writes until they are down to drain_low, but no more than `turn` bursts; after such a cut reads
  * have as many. An overdue write comes before all that. */
-static bool wants_drain(const struct dram *d, const struct channel *ch)
+static inline bool wants_drain(const struct dram *d, const struct channel *ch)
 {
 	const struct queue *reads = &ch->queue[0], *writes = &ch->queue[1];
 	if (!writes->used || !reads->used || ch->forced != NO_BANK)
 		return writes->used;
-	uint32_t mark = ch->drain ? d->plan.low : d->plan.high;
-	bool many = writes->used > mark || ch->full_clk <= ch->now, over = ch->turn >= d->config.turn;
-	return many && over != ch->drain;
+	return both_want(d, ch);
 }
 
 /* Its first lane that still waits. */
@@ -484,7 +490,7 @@ void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
 			return;
 		}
 		if (entry == ch->now)
-			dram_enter(d, ch, ch->entry_port);
+			dram_enter_all(d, ch);
 		else if (ch->rolls ? roll_on(d, ch, stop) : decide(d, ch, entry, stop))
 			return;
 	}
