@@ -10,7 +10,8 @@
  *         softmax p = exp(scale s - max), state = max, sum, rescale
  *         vmul    acc *= rescale                       but for the first j
  *         matmul  acc (+)= p v
- *       vdiv      o = acc / sum
+ *       vdiv      sum = 1 / sum
+ *       vmul      o = acc * sum
  *       store     O[h, i] = o
  *
  * The tiles of all rows form one sequence t = 0, 1, ..., software-pipelined by one: the array multiplies s of tile t +
@@ -18,10 +19,11 @@
  *
  *   load     q k(0)       k(1) v(0)    k(2) v(1) ...
  *   matrix   s(0)         s(1) pv(0)   s(2) pv(1) ...
- *   vector                softmax(0)   softmax(1) rescale(1) ...      a row's vdiv takes the place of a rescale
+ *   vector                softmax(0)   softmax(1) rescale(1) ...      a row's last vmul takes the place of a rescale
  *
  * `buffering` is of what the DMA moves: q, k, v and o. s and p are always pairs; acc is one buffer, so the first
- * product of a row waits for the vdiv of the row before. */
+ * product of a row waits until the row before has left it. Of a tile, the first rows that see none of its keys are left
+ * out. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
@@ -43,8 +45,9 @@ struct flash {
 	struct ring v, o;
 	unsigned turns;      /* of s, p and state: 2, or 1 when there is only one tile */
 	uint32_t s[2], p[2]; /* of tiles in turn */
-	uint32_t state[2];   /* of rows in turn: the next row starts before this one's vdiv */
+	uint32_t state[2];   /* of rows in turn: the next row starts before this one ends */
 	uint32_t state_stride;
+	uint32_t ones; /* a row of them as long as a tile, from which reciprocals are made */
 	uint32_t acc;
 	struct npu_semaphore s_full;  /* matrix to vector: s is there */
 	struct npu_semaphore p_full;  /* vector to matrix: p is there, s is read, acc is rescaled or given back */
@@ -55,6 +58,7 @@ struct flash {
 struct tile {
 	uint64_t head, i, j; /* positions */
 	uint32_t rows, keys;
+	uint32_t hidden;      /* of the rows, the first ones, which see none of the keys: they are left out */
 	uint64_t row, number; /* rows of tiles and tiles before this one */
 	bool first, last;     /* of its row */
 };
@@ -69,6 +73,14 @@ static uint64_t end_key(const struct attn *a, uint64_t i)
 {
 	uint64_t last_row = least(i + a->tile_q, a->seq_q) - 1;
 	return least(tiles_of(npu_mask_end(&a->mask, last_row), a->tile_kv) * a->tile_kv, a->seq);
+}
+
+/* Rows from i on that see none of the keys from j on. The first row sees a key of the first tile, so no row is left out
+ * before its state has begun. */
+static uint64_t hidden_rows(const struct attn *a, uint64_t i, uint64_t j)
+{
+	uint64_t end = npu_mask_end(&a->mask, i);
+	return j < end ? 0 : j - end + 1;
 }
 
 /* Tiles of the sequence, as far as buffers depend on them: RING_SLOTS or more are not told apart. */
@@ -100,6 +112,7 @@ static bool place(struct flash *f)
 		{ "p", false, tile * a->bytes, f->turns, 1, f->p, .least = f->turns },
 		{ "o", false, rows, result_slots(a->buffers, row_tiles), 6, f->o.at, .least = 1, .got = &f->o.n },
 		{ "state", false, state, f->turns, 7, f->state, .least = f->turns, .step = 4 },
+		{ "ones", false, a->tile_q * 4, 1, 7, &f->ones, .least = 1 },
 		{ "s", true, tile * 4, f->turns, -1, f->s, .least = f->turns },
 		{ "acc", true, acc, 1, -1, &f->acc, .least = 1 },
 	};
@@ -112,6 +125,7 @@ static struct tile tile_at(const struct attn *a, uint64_t head, uint64_t i, uint
 	struct tile t = { .head = head, .i = i, .j = j, .row = row, .number = number };
 	t.rows = (uint32_t)least(a->tile_q, a->seq_q - i);
 	t.keys = (uint32_t)keys;
+	t.hidden = (uint32_t)hidden_rows(a, i, j);
 	t.first = j == first_key(a, i);
 	t.last = j + keys == end;
 	return t;
@@ -159,30 +173,31 @@ static void multiply_qk(const struct flash *f, const struct tile *t)
 	struct slot k = ring_at(&f->in.k, t->number);
 	struct npu_matmul product = {
 		.dst = f->s[t->number % 2],
-		.a = f->in.q[t->row % f->in.nq],
+		.a = f->in.q[t->row % f->in.nq] + t->hidden * (uint32_t)(a->dim * a->bytes),
 		.b = k.at,
-		.m = t->rows,
+		.m = t->rows - t->hidden,
 		.n = t->keys,
 		.k = (uint32_t)a->dim,
 		.a_type = a->type,
 		.b_type = a->type,
 		.transpose_b = attn_array_turns_k(f->b),
-		.masked = attn_masked_macs(a, t->i, t->rows, t->j, t->keys),
+		.masked = attn_masked_macs(a, t->i + t->hidden, t->rows - t->hidden, t->j, t->keys),
 	};
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
 		 &(struct npu_order){ .wait = { k.full }, .post = { k.free, f->s_full } });
 }
 
-/* p was read two tiles ago: the rescale, or the vdiv, after the softmax before this one has waited for that. */
+/* p was read two tiles ago: the rescale, or the last vmul of a row, after the softmax before this one has waited for
+ * that. */
 static void softmax(const struct flash *f, const struct tile *t)
 {
 	const struct attn *a = &f->a;
 	struct npu_softmax online = {
 		.dst = f->p[t->number % 2],
 		.a = f->s[t->number % 2],
-		.state = f->state[t->row % 2],
+		.state = f->state[t->row % 2] + 4 * t->hidden,
 		.scale = (float)a->scale,
-		.rows = t->rows,
+		.rows = t->rows - t->hidden,
 		.cols = t->keys,
 		.state_stride = f->state_stride,
 		.first = t->first,
@@ -191,18 +206,24 @@ static void softmax(const struct flash *f, const struct tile *t)
 	};
 	/* Nothing stands between the very first softmax and its product. */
 	struct npu_semaphore ready = t->number == 0 ? f->p_full : NPU_NO_SEMAPHORE;
-	npu_mask_set(&a->mask, t->i, t->rows, t->j, t->keys, &online);
+	npu_mask_set(&a->mask, t->i + t->hidden, online.rows, t->j, t->keys, &online);
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX_ONLINE, .softmax = online },
 		 &(struct npu_order){ .wait = { f->s_full }, .post = { ready } });
+}
+
+/* From row `row` of a tile on. */
+static uint32_t acc_at(const struct flash *f, uint32_t row)
+{
+	return f->acc + 4 * row * (uint32_t)f->a.dim;
 }
 
 static void rescale(const struct flash *f, const struct tile *t)
 {
 	struct npu_ew multiply = {
-		.dst = f->acc,
-		.a = f->acc,
-		.b = f->state[t->row % 2] + STATE_RESCALE * f->state_stride,
-		.rows = t->rows,
+		.dst = acc_at(f, t->hidden),
+		.a = acc_at(f, t->hidden),
+		.b = f->state[t->row % 2] + STATE_RESCALE * f->state_stride + 4 * t->hidden,
+		.rows = t->rows - t->hidden,
 		.cols = (uint32_t)f->a.dim,
 		.b_bcast = NPU_BCAST_COL,
 	};
@@ -215,41 +236,57 @@ static void multiply_pv(const struct flash *f, const struct tile *t)
 	const struct attn *a = &f->a;
 	struct slot v = ring_at(&f->v, t->number);
 	struct npu_matmul product = {
-		.dst = f->acc,
+		.dst = acc_at(f, t->hidden),
 		.a = f->p[t->number % 2],
 		.b = v.at,
-		.m = t->rows,
+		.m = t->rows - t->hidden,
 		.n = (uint32_t)a->dim,
 		.k = t->keys,
 		.a_type = a->type,
 		.b_type = a->type,
 		.accumulate = !t->first,
-		.masked = attn_masked_macs(a, t->i, t->rows, t->j, t->keys),
+		.masked = attn_masked_macs(a, t->i + t->hidden, t->rows - t->hidden, t->j, t->keys),
 	};
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
 		 &(struct npu_order){ .wait = { f->p_full, v.full }, .post = { v.free, f->pv_done } });
 }
 
-/* The row that `t` closes: divided, converted, stored. acc is free then for the row that follows. */
+/* The row that `t` closes: divided, converted, stored. acc is free then for the row that follows, which waits for it;
+ * so it is multiplied by 1 / sum, for a division takes several times as long. */
 static void finish_row(const struct flash *f, const struct tile *t, bool follows)
 {
 	struct slot o = ring_at(&f->o, t->row);
-	struct npu_ew divide = {
+	uint32_t sum = f->state[t->row % 2] + STATE_SUM * f->state_stride;
+	struct npu_ew reciprocal = {
+		.dst = sum,
+		.a = f->ones,
+		.b = sum,
+		.rows = 1,
+		.cols = t->rows,
+		.guard = 1,
+	};
+	struct npu_ew multiply = {
 		.dst = o.at,
-		.a = f->acc,
-		.b = f->state[t->row % 2] + STATE_SUM * f->state_stride,
+		.a = acc_at(f, 0),
+		.b = sum,
 		.rows = t->rows,
 		.cols = (uint32_t)f->a.dim,
 		.dst_type = f->a.type,
 		.b_bcast = NPU_BCAST_COL,
-		.guard = 1,
 	};
 	struct npu_dma store = attn_q_rows(&f->a, f->t.O, o.at, t->head, t->i, t->rows);
 	struct npu_semaphore ready = follows ? f->p_full : NPU_NO_SEMAPHORE;
-	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VDIV, .ew = divide },
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VDIV, .ew = reciprocal }, NULL);
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = multiply },
 		 &(struct npu_order){ .wait = { o.free, f->pv_done }, .post = { o.full, ready } });
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = store },
 		 &(struct npu_order){ .wait = { o.full }, .post = { o.free } });
+}
+
+static void fill_ones(const struct flash *f)
+{
+	struct npu_fill fill = { .dst = f->ones, .imm = 1, .rows = 1, .cols = (uint32_t)f->a.tile_q };
+	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = fill }, NULL);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)
@@ -268,6 +305,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 
 	struct tile now = tile_at(&f.a, 0, 0, first_key(&f.a, 0), 0, 0), before = now, next = now;
 	bool more = true;
+	fill_ones(&f);
 	load_k(&f, &now);
 	multiply_qk(&f, &now);
 	while (more && !npu_builder_failed(b)) {
@@ -295,28 +333,40 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	return !npu_builder_failed(b);
 }
 
-/* Q once; of K and V what each row of tiles sees, in whole tiles. A tile is five instructions and a rescale, but for
- * the first of a row; a row is a load, a division and a store. */
+/* Positions of the rows that tiles from row i on leave out. */
+static uint64_t hidden_positions(const struct attn *a, uint64_t i)
+{
+	uint64_t end = end_key(a, i), sum = 0;
+	for (uint64_t j = npu_mask_end(&a->mask, i) / a->tile_kv * a->tile_kv; j < end; j += a->tile_kv)
+		sum += hidden_rows(a, i, j) * least(a->tile_kv, end - j);
+	return sum;
+}
+
+/* A tile is five instructions and a rescale, but for the first of a row; a row is a load, a reciprocal, a product and a
+ * store. One fills the ones. */
+enum { TILE_INSNS = 6, ROW_INSNS = 3 };
+
+/* Q once; of K and V what each row of tiles sees, in whole tiles. */
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_flash_attention, args);
 	uint64_t positions = 0, keys = 0, instructions = 0;
 	for (uint64_t i = 0; i < a.seq_q; i += a.tile_q) {
 		uint64_t seen = end_key(&a, i) - first_key(&a, i);
-		positions += least(a.tile_q, a.seq_q - i) * seen;
+		positions += least(a.tile_q, a.seq_q - i) * seen - hidden_positions(&a, i);
 		keys += seen;
-		instructions += 6 * tiles_of(seen, a.tile_kv) + 2;
+		instructions += TILE_INSNS * tiles_of(seen, a.tile_kv) + ROW_INSNS;
 	}
 	return (struct npu_expect){
 		.macs = 2 * a.heads * positions * a.dim,
 		.useful_macs = 2 * a.heads * npu_mask_seen(&a.mask) * a.dim,
 		.dram_read_bytes = a.heads * (a.seq_q + 2 * keys) * a.dim * a.bytes,
 		.dram_write_bytes = a.heads * a.seq_q * a.dim * a.bytes,
-		.instructions = a.heads * instructions,
+		.instructions = 1 + a.heads * instructions,
 	};
 }
 
-/* What the mask hides is left out of the traffic alone: it takes the same part of the steps. */
+/* What the mask hides is left out of the traffic alone: it takes about the same part of the steps. */
 static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_flash_attention, args);

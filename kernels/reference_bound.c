@@ -251,7 +251,7 @@ static struct row probabilities(const struct attention *x, uint64_t row, uint64_
 	return r;
 }
 
-/* Roundings on the way of a row. Online softmax rescales once for each tile. */
+/* Roundings on the way of a row. Online softmax rescales once for each tile, and multiplies by 1 / sum. */
 static struct weights attention_weights(const struct attention *x, const struct row *r)
 {
 	const struct attn *a = &x->a;
@@ -259,7 +259,7 @@ static struct weights attention_weights(const struct attention *x, const struct 
 	if (!x->online)
 		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->exp_error, n + 1, lane_sum(a->seq) };
 	double tiles = (double)(tiles_of(r->see.end, a->tile_kv) - r->see.first / a->tile_kv);
-	return (struct weights){ r->error + 4.001 * U * r->most, tiles, x->exp_error, n + tiles + 1,
+	return (struct weights){ r->error + 4.001 * U * r->most, tiles, x->exp_error, n + tiles + 2,
 				 lane_sum(a->tile_kv) + 2 * tiles };
 }
 

@@ -142,11 +142,17 @@ END_TEST
 static const struct {
 	const char *kernel, *assignments;
 } several_tiles[] = {
-	{ "gemm", "m=300 n=300 k=300" },          { "gemm", "m=300 n=300 k=300 dtype=int8" },
-	{ "qk_tiled", "seq=400 heads=2" },        { "qk_tiled", "seq=100 heads=8" },
-	{ "mask_softmax", "seq=400 heads=2" },    { "mask_softmax", "seq=400 heads=2 fused=0" },
-	{ "pv_tiled", "seq=400 heads=2" },        { "attention", "seq=400 heads=2" },
-	{ "flash_attention", "seq=400 heads=2" }, { "flash_attention", "seq=100 heads=8" },
+	{ "gemm", "m=300 n=300 k=300" },
+	{ "gemm", "m=300 n=300 k=300 dtype=int8" },
+	{ "qk_tiled", "seq=400 heads=2" },
+	{ "qk_tiled", "seq=100 heads=8" },
+	{ "mask_softmax", "seq=400 heads=2" },
+	{ "mask_softmax", "seq=400 heads=2 fused=0" },
+	{ "pv_tiled", "seq=400 heads=2" },
+	{ "attention", "seq=400 heads=2" },
+	{ "flash_attention", "seq=400 heads=2" },
+	{ "flash_attention", "seq=100 heads=8" },
+	{ "flash_attention", "seq=400 heads=2 mask=causal tile_q=128 tile_kv=32" },
 };
 enum { SEVERAL_TILES = sizeof several_tiles / sizeof several_tiles[0] };
 

@@ -62,6 +62,7 @@ same flash_attention seq=512 heads=2 tile_q=128 tile_kv=128
 same flash_attention seq=300 heads=4 kv_heads=2 head_dim=64 mask=causal tile_q=64 tile_kv=32 buffering=triple
 same flash_attention seq=300 seq_q=130 heads=2 head_dim=64 mask=causal tile_q=32 tile_kv=64 buffering=single dtype=bf16
 same flash_attention seq=256 heads=2 tile_q=64 tile_kv=64 --hw tiny-256k
+same flash_attention seq=512 heads=2 mask=causal tile_q=256 tile_kv=128 --hw edge-2mb
 
 # They compute what they say, and no order is missing.
 for run in 'qk_tiled heads=4 kv_heads=2 tile_q=32 tile_kv=64' 'gemm m=96 n=64 k=100 tile_k=64' \

@@ -71,6 +71,8 @@ static const struct {
 	{ "flash_attention", "seq=257 seq_q=1 heads=8 kv_heads=2 head_dim=128 mask=causal" },
 	{ "flash_attention", "seq=100 heads=2 head_dim=64 tile_q=32 tile_kv=48 mask=causal" },
 	{ "flash_attention", "seq=100 heads=2 head_dim=80 tile_q=33 tile_kv=17 mask=window window=5" },
+	{ "flash_attention", "seq=100 heads=2 head_dim=48 tile_q=64 tile_kv=12 mask=causal" },
+	{ "flash_attention", "seq=100 seq_q=70 heads=2 head_dim=48 tile_q=64 tile_kv=12 mask=window window=30" },
 	{ "flash_attention", "seq=100 heads=6 kv_heads=3 head_dim=96 dtype=bf16 mask=padding valid=7" },
 	{ "flash_attention", "seq=64 heads=8 kv_heads=1 head_dim=128 buffering=single mask=causal" },
 	{ "flash_attention", "seq=96 heads=1 head_dim=256 buffering=triple tile_q=16 tile_kv=16" },

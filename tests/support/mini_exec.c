@@ -215,6 +215,14 @@ static void elementwise(struct mini *m, enum npu_op op, const struct npu_ew *p)
 		}
 }
 
+static void fill(struct mini *m, const struct npu_fill *p)
+{
+	struct view d = local(p->dst, p->dst_stride, p->dst_type, p->cols);
+	for (uint64_t r = 0; r < p->rows; r++)
+		for (uint64_t c = 0; c < p->cols; c++)
+			set(m, &d, r, c, p->imm);
+}
+
 static void unary(struct mini *m, enum npu_op op, const struct npu_un *p)
 {
 	struct view a = local(p->a, p->a_stride, p->a_type, p->cols),
@@ -291,6 +299,8 @@ static void execute(struct mini *m, const struct npu_insn *insn)
 		elementwise(m, op, &insn->ew);
 	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP)
 		unary(m, op, &insn->un);
+	else if (op == NPU_OP_VFILL)
+		fill(m, &insn->fill);
 	else if (op == NPU_OP_VREDMAX || op == NPU_OP_VREDSUM)
 		reduce(m, op, &insn->red);
 	else if (op == NPU_OP_VMASK || op == NPU_OP_VSOFTMAX || op == NPU_OP_VSOFTMAX_ONLINE)
