@@ -57,7 +57,7 @@ static bool check_unused(const struct npu_kernel *k, const struct npu_args *args
 }
 
 bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
-		  tile_trial *trial, tile_costing *cost, struct npu_error *err)
+		  tile_trial *trial, tile_costing *cost, struct wide_tiles wide, struct npu_error *err)
 {
 	if (!npu_args_check(k, args, err))
 		return false;
@@ -83,7 +83,11 @@ bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacit
 		return npu_fail(err, NPU_ERR_VALUE, "valid=%" PRIu64 ": must be at most seq=%" PRIu64, a.mask.valid,
 				a.seq);
 
-	const struct tile_dim all[] = { { "tile_q", a.seq_q }, { "tile_kv", a.seq }, { "tile_rows", a.seq_q } };
+	const struct tile_dim all[] = {
+		{ "tile_q", a.seq_q, wide.q },
+		{ "tile_kv", a.seq, wide.kv },
+		{ "tile_rows", a.seq_q, 0 },
+	};
 	struct tile_dim dims[3];
 	unsigned ndims = 0;
 	for (unsigned i = 0; i < 3; i++)

@@ -37,9 +37,14 @@ static inline uint64_t attn_kv_head(const struct attn *a, uint64_t head)
 
 /* The arguments of a kernel as a shape; parameters that the kernel does not have are neutral. */
 struct attn attn_of(const struct npu_kernel *, const struct npu_args *);
+/* Up to where tiles of seq_q and seq may be widened beyond TILE_LARGEST; 0: they may not. */
+struct wide_tiles {
+	int64_t q, kv;
+};
+#define NO_WIDE_TILES ((struct wide_tiles){ 0, 0 })
 /* Fills in seq_q, kv_heads, window, valid; checks what belongs together; chooses tiles. */
 bool attn_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, tile_trial *,
-		  tile_costing *, struct npu_error *);
+		  tile_costing *, struct wide_tiles, struct npu_error *);
 
 struct npu_dram attn_q(struct npu_builder *, const struct attn *);
 struct npu_dram attn_kv(struct npu_builder *, const struct attn *, const char *name);

@@ -34,6 +34,11 @@ static const struct npu_param params[] = {
 	PARAM_WINDOW, PARAM_VALID, PARAM_FLOATS, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_BUFFERING,
 };
 
+/* Rows of q for which K and V pass once: twice as many halve that traffic, where the accumulators have room for s twice
+ * and acc. Keys: with no more of them than the array has columns a product is one fold, and only while that streams can
+ * the next one's weights be turned and loaded; with two folds there is time for it. */
+enum { WIDEST_Q = 256, WIDEST_FOLDS = 2 };
+
 /* max, sum and rescale factor of each row, state_stride apart. */
 enum { STATE_SUM = 1, STATE_RESCALE = 2, STATE_VECTORS = 3 };
 
@@ -371,10 +376,12 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 {
 	struct attn a = attn_of(&npu_flash_attention, args);
 	struct npu_expect e = expect(args);
+	uint64_t rows = a.heads * tiles_of(a.seq_q, a.tile_q);
 	return (struct tile_cost){
 		.dram = e.dram_read_bytes + e.dram_write_bytes,
 		.array = a.heads * (tile_steps(c, a.seq_q, a.tile_q, a.seq, a.tile_kv, a.dim, a.dim) +
 				    tile_steps(c, a.seq_q, a.tile_q, a.dim, a.dim, a.seq, a.tile_kv)),
+		.tiles = (e.instructions - 1 - ROW_INSNS * rows) / TILE_INSNS,
 	};
 }
 
@@ -386,7 +393,8 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_flash_attention, capacity, args, try_place, cost, err);
+	struct wide_tiles wide = { WIDEST_Q, WIDEST_FOLDS * (int64_t)capacity->array_cols };
+	return attn_resolve(&npu_flash_attention, capacity, args, try_place, cost, wide, err);
 }
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)

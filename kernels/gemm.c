@@ -109,9 +109,9 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
 	const struct tile_dim dims[] = {
-		{ "tile_m", (uint64_t)args->value[M] },
-		{ "tile_n", (uint64_t)args->value[N] },
-		{ "tile_k", (uint64_t)args->value[K] },
+		{ "tile_m", (uint64_t)args->value[M], 0 },
+		{ "tile_n", (uint64_t)args->value[N], 0 },
+		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
 	if (!npu_args_check(&npu_gemm, args, err))
 		return false;

@@ -76,7 +76,7 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	const struct tile_dim dims[] = { { "tile_kv", (uint64_t)args->value[SEQ] } };
+	const struct tile_dim dims[] = { { "tile_kv", (uint64_t)args->value[SEQ], 0 } };
 	if (!npu_args_check(&npu_kv_fetch_paged, args, err))
 		return false;
 	struct fetch f = fetch_of(args);

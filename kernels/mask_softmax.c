@@ -219,7 +219,7 @@ static struct tile_cost cost(const struct npu_capacity *capacity, const struct n
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_mask_softmax, capacity, args, try_place, cost, err);
+	return attn_resolve(&npu_mask_softmax, capacity, args, try_place, cost, NO_WIDE_TILES, err);
 }
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)

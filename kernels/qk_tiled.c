@@ -149,7 +149,7 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	return attn_resolve(&npu_qk_tiled, capacity, args, try_place, cost, err);
+	return attn_resolve(&npu_qk_tiled, capacity, args, try_place, cost, NO_WIDE_TILES, err);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)

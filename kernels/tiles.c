@@ -139,12 +139,42 @@ static void find_pairs(struct search *s)
 	search_from(s, 0, 1);
 }
 
+/* Doubles the best tile of a dimension, if that pays. */
+static bool widen(struct search *s, unsigned dim)
+{
+	struct tile_cost before = s->cost(s->capacity, &s->best);
+	unsigned unpaired;
+	*s->args = s->best;
+	s->args->value[s->index[dim]] *= 2;
+	struct tile_cost after = s->cost(s->capacity, s->args);
+	if (after.tiles < WIDE_TILES || after.dram > before.dram || after.array > before.array)
+		return false;
+	if (!fits(s, s->args, &unpaired, NULL) || unpaired > s->best_unpaired)
+		return false;
+	s->best = *s->args;
+	return true;
+}
+
+/* False when a tile of the dimension stays smaller than it might be. */
+static bool widen_as_far_as_may_be(struct search *s, unsigned dim)
+{
+	const struct tile_dim *d = &s->dims[dim];
+	const int64_t *tile = &s->best.value[s->index[dim]];
+	while (s->open[dim] && *tile >= TILE_LARGEST && *tile < d->widest && (uint64_t)*tile < d->length)
+		if (!widen(s, dim))
+			return false;
+	return *tile >= d->widest;
+}
+
 /* The tiles that nobody named, by the rule; false when none fit. */
 static bool choose(struct search *s)
 {
 	if (!any_fits(s))
 		return false;
 	find_pairs(s);
+	for (unsigned d = 0; d < s->ndims && s->dims[d].widest; d++)
+		if (!widen_as_far_as_may_be(s, d))
+			break;
 	return true;
 }
 

@@ -5,12 +5,14 @@
 
 #include "kernels/kernel.h"
 
-enum { TILE_DIMS = 4, TILE_LARGEST = 128 };
+/* With fewer than WIDE_TILES of them, larger tiles lose more in the first and last one than they save. */
+enum { TILE_DIMS = 4, TILE_LARGEST = 128, WIDE_TILES = 8 };
 
 /* A dimension of `length`, cut into tiles of the size that parameter `param` holds. */
 struct tile_dim {
 	const char *param;
 	uint64_t length;
+	int64_t widest; /* a power of two beyond TILE_LARGEST up to which its tiles may be widened; 0: none */
 };
 
 /* Places the buffers of the kernel for the tile sizes in the arguments: a trial. */
@@ -20,6 +22,7 @@ typedef bool tile_trial(struct npu_builder *, const struct npu_args *);
 struct tile_cost {
 	uint64_t dram;  /* bytes of whole granules that all loads and stores move, about */
 	uint64_t array; /* steps of the array: rows that stream, for each tile of weights that it holds at once */
+	uint64_t tiles; /* that the program works through, for what may be widened */
 };
 typedef struct tile_cost tile_costing(const struct npu_capacity *, const struct npu_args *);
 
@@ -32,8 +35,10 @@ uint64_t tile_steps(const struct npu_capacity *, uint64_t m, uint64_t tile_m, ui
 
 /* Fills in the tiles that nobody named: powers of two up to TILE_LARGEST and up to the length rounded up to one. The
  * largest product that fits with one buffer of each, of equal ones the first dimension largest; or smaller tiles that
- * leave room for more second buffers, if they cost about the same. An error gives the buffers that do not fit with the
- * smallest tiles that were possible, and what this rule chooses with one named tile fewer. */
+ * leave room for more second buffers, if they cost about the same. Then those of TILE_LARGEST that may be widened are,
+ * as long as that costs no more, leaves as many second buffers and WIDE_TILES tiles: the first dimension, and once it
+ * is as wide as it may be the second. An error gives the buffers that do not fit with the smallest tiles that were
+ * possible, and what this rule chooses with one named tile fewer. */
 bool tiles_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, const struct tile_dim *,
 		   unsigned ndims, tile_trial *, tile_costing *, struct npu_error *);
 

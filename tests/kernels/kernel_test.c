@@ -138,6 +138,21 @@ static const struct {
 	{ "tiny-256k", "flash_attention", "", "tile_kv", 64 },
 	/* s twice 32 x 128 x 4 and acc 32 x 128 x 4: 48 KiB. */
 	{ "tiny-256k", "flash_attention", "tile_q=32", "tile_kv", 128 },
+	/* s twice 256 x 128 x 4 and acc 256 x 128 x 4: 384 KiB of 512; acc of 256 x 512 x 4 takes all of them. */
+	{ "edge-2mb", "flash_attention", "", "tile_q", 256 },
+	{ "edge-2mb", "flash_attention", "", "tile_kv", 128 },
+	{ "edge-2mb", "flash_attention", "buffering=single", "tile_q", 256 },
+	{ "edge-2mb", "flash_attention", "tile_kv=64", "tile_q", 256 },
+	{ "edge-2mb", "flash_attention", "head_dim=512", "tile_q", 128 },
+	/* 256 rows would be 4 and 8 tiles. */
+	{ "edge-2mb", "flash_attention", "seq=256 heads=2", "tile_q", 128 },
+	{ "edge-2mb", "flash_attention", "seq=256 heads=4", "tile_q", 256 },
+	/* An array of 128 columns, after rows of 256 alone. */
+	{ "server", "flash_attention", "", "tile_kv", 256 },
+	{ "server", "flash_attention", "seq_q=1", "tile_kv", 128 },
+	{ "server", "flash_attention", "tile_q=128", "tile_kv", 128 },
+	{ "server", "qk_tiled", "", "tile_q", 128 },
+	{ "server", "attention", "", "tile_kv", 128 },
 	/* 1,024 scores of 4 bytes and as many probabilities of 2, twice: 12 KiB a row of 1,024 KiB. */
 	{ "edge-1mb", "mask_softmax", "", "tile_rows", 64 },
 	{ "edge-1mb", "mask_softmax", "buffering=single", "tile_rows", 128 },

@@ -161,6 +161,17 @@ START_TEST(flash_attention_runs_at_the_speed_of_the_dram)
 }
 END_TEST
 
+/* 4,096 MACs a cycle. */
+START_TEST(flash_attention_keeps_a_large_array_busy)
+{
+	char *report = run("flash_attention seq=2048 heads=4 head_dim=128 --hw edge-2mb");
+	uint64_t cycles = number(report, "", "cycles"), macs = number(report, "", "macs");
+	ck_assert_uint_eq(macs, 2ull * 4 * 2048 * 2048 * 128);
+	ck_assert_msg(100 * macs >= 95 * 4096 * cycles, "%" PRIu64 " cycles", cycles);
+	free(report);
+}
+END_TEST
+
 /* A tile of 256 x 128 at the diagonal is two squares: one that is seen in part, and one whose rows see nothing. */
 START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 {
@@ -189,6 +200,7 @@ int main(void)
 	tcase_add_loop_test(t, an_array_without_transposer_computes_the_same, 0, ROWS(products_with_k));
 	tcase_add_test(t, a_balanced_ping_pong_is_faster_by_more_than_half);
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
+	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);
