@@ -461,6 +461,8 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 	struct verdict next;
 	first_command(d, ch, &next);
 	uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
+	if (ch->write_due > ch->now)
+		news = min64(news, ch->write_due);
 	struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
 	if (refresh.clk <= next.clk)
 		refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
