@@ -147,14 +147,21 @@ static uint64_t first_column(const struct dram *d, struct channel *ch, struct qu
 	return next->clk;
 }
 
+/* Clocks for which a command keeps others, of columns and of rows, off their bus: none where each kind has its own. */
+static inline const uint8_t *shared_clk(const struct dram *d)
+{
+	static const uint8_t none[OPS];
+	return d->plan.bus_of[DRAM_ACT] ? none : d->plan.command_clk;
+}
+
 /* Looks at what each kind of command would do next, rows by their bounds first, and scans until it is known which of
- * them leaves the bus first. Ties: columns, ACT, PRE. */
+ * them leaves the bus first (on a bus of its own: begins first). Ties: columns, ACT, PRE. */
 static void first_command(const struct dram *d, struct channel *ch, struct verdict *v)
 {
-	const uint8_t *length = d->plan.command_clk;
+	const uint8_t *length = d->plan.command_clk, *shared = shared_clk(d);
 	struct queue *q = &ch->queue[ch->drain], *rows = preparing(ch);
 	struct choice *act = &rows->next[ACTIVATE], *pre = &rows->next[PRECHARGE];
-	uint64_t column = first_column(d, ch, q), column_leaves = column + length[DRAM_RD];
+	uint64_t column = first_column(d, ch, q), column_leaves = column + shared[DRAM_RD];
 	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now);
 	bool two_steps = ch->act1_bank != NO_BANK;
 	v->clk = column;
@@ -168,9 +175,9 @@ static void first_command(const struct dram *d, struct channel *ch, struct verdi
 		uint64_t act_leaves = act_clk + length[DRAM_ACT], pre_leaves = pre_clk + length[DRAM_PRE];
 		bool act_first = act_leaves <= pre_leaves;
 		struct choice *row = act_first ? act : pre;
-		uint64_t row_leaves = min64(act_leaves, pre_leaves);
+		uint64_t row_leaves = act_first ? act_clk + shared[DRAM_ACT] : pre_clk + shared[DRAM_PRE];
 		if (column_leaves <= row_leaves) {
-			v->rest = row_leaves + 1 - length[DRAM_RD];
+			v->rest = row_leaves + 1 - shared[DRAM_RD];
 			break;
 		}
 		if (row->exact && row->clk >= floor) {
@@ -234,7 +241,7 @@ static void tell_transfer(const struct dram *d, const struct channel *ch, uint64
 /* Until when columns may follow each other without another look around, as far as bounds tell. */
 static inline uint64_t undisputed(const struct dram *d, struct channel *ch)
 {
-	const uint8_t *length = d->plan.command_clk;
+	const uint8_t *length = shared_clk(d);
 	const struct queue *rows = preparing(ch);
 	uint64_t row_leaves = rows->next[PRECHARGE].clk + length[DRAM_PRE];
 	if (ch->act1_bank == NO_BANK)
