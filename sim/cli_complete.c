@@ -380,6 +380,9 @@ static void complete(struct cli_words *w, const struct line *line)
 void cli_complete(const char *const *words, unsigned nwords, FILE *out)
 {
 	struct cli_words w = { .out = out, .typed = nwords ? words[nwords - 1] : "" };
+	/* What is offered is lines with tabs in them. */
+	if (strpbrk(w.typed, "\t\n"))
+		return;
 	if (nwords < 2 && *w.typed == '-') {
 		offer_options(&w, NULL);
 	} else if (nwords < 2) {

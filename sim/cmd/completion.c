@@ -9,7 +9,7 @@ static const char bash[] =
     "\n"
     "_npusim()\n"
     "{\n"
-    "\tlocal program=${COMP_WORDS[0]/#\\~\\//$HOME/} rest=${COMP_LINE:0:COMP_POINT} words=() i word\n"
+    "\tlocal IFS=$' \\t\\n' program=${COMP_WORDS[0]/#\\~\\//$HOME/} rest=${COMP_LINE:0:COMP_POINT} words=() i word\n"
     "\t# Bash cuts words at = and :, npusim does not: what no blank separates belongs together.\n"
     "\tfor ((i = 0; i <= COMP_CWORD; i++)); do\n"
     "\t\tword=${rest%%[![:blank:]]*}\n"

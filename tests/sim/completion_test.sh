@@ -86,6 +86,8 @@ done
 # offers WORDS...: the first column of what the program offers.
 offers() { "$NPUSIM" complete -- "$@" | cut -f1; }
 
+[ -z "$(offers run gemm --tensor $'A\nB=')" ] || fail 'a word with a line break is completed'
+
 # Whatever --help and kernel show list is offered: in the tables once, so in both.
 options=0 parameters=0
 for command in $(offers ''); do
