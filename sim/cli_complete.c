@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may follow on a command line, for the shells' completion: from the tables of commands, keys and kernels. */
-#include "kernels/kernel.h"
 #include "sim/cli.h"
+#include "sim/cli_complete_file.h"
 #include "sim/config.h"
 
 #include <ctype.h>
@@ -160,13 +160,28 @@ static void offer_parameter(struct cli_words *w, const struct line *line, const 
 		cli_word(w, param->choices[i], NULL);
 }
 
-static void offer_kernel_parameters(struct cli_words *w, const struct line *line)
+struct taker {
+	struct cli_words *words;
+	const struct line *line;
+};
+
+static void take_parameter(void *context, const struct npu_param *param)
 {
+	const struct taker *taker = context;
+	offer_parameter(taker->words, taker->line, param);
+}
+
+/* Of the kernel or the .npu files that the line names. */
+static void offer_parameters(struct cli_words *w, const struct line *line)
+{
+	struct taker taker = { w, line };
 	const struct npu_kernel *kernel = NULL;
 	for (unsigned i = 0; i < line->nplaces && !kernel; i++)
 		kernel = npu_kernel_find(line->place[i]);
 	for (unsigned i = 0; kernel && i < kernel->nparams; i++)
 		offer_parameter(w, line, &kernel->params[i]);
+	for (unsigned i = 0; !kernel && i < line->nplaces; i++)
+		cli_file_params(line->place[i], take_parameter, &taker);
 }
 
 /* "dtype=fp16|bf16" of a synopsis. */
@@ -294,7 +309,7 @@ static void offer_words(struct cli_words *w, const struct line *line)
 	if (line->words_only)
 		return;
 	if (command->takes_parameters)
-		offer_kernel_parameters(w, line);
+		offer_parameters(w, line);
 	if (command->takes_hardware && !w->kept && (sections || strchr(w->typed, '.')))
 		offer_hardware(w);
 }

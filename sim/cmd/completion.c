@@ -132,8 +132,8 @@ const struct cli_command cmd_completion = {
 	.name = "completion",
 	.synopsis = "bash|zsh|fish",
 	.summary = "print a script that lets a shell complete command lines of npusim",
-	.text = "TAB then completes commands, options and their arguments, kernels, their parameters and choices, presets, "
-		"hardware keys and files. An installed npusim has the scripts where shells look for them; otherwise:\n"
+	.text = "TAB then completes commands, options and their arguments, kernels, parameters of kernels and of .npu files with "
+		"their choices, presets, hardware keys and files. An installed npusim has the scripts where shells look for them; otherwise:\n"
 		"\n"
 		"  source <(npusim completion bash)        # in ~/.bashrc\n"
 		"  source <(npusim completion zsh)         # in ~/.zshrc, behind compinit\n"

@@ -11,7 +11,9 @@ fail() { echo "$*" >&2; status=1; }
 
 mkdir -p "$folder/work/traces"
 cd "$folder/work" || exit 1
-touch mine.npu mine.npub mine.yaml mine.json notes.txt 'two words.npu' traces/far.npu
+touch mine.npub mine.yaml mine.json notes.txt 'two words.npu' traces/far.npu
+printf '%s\n' '.param seq=64, mask=none|causal|window ; not=this' '.param tile=min(seq, 32), tiles=seq' >mine.npu
+mkfifo pipe.npu
 PATH=${NPUSIM%/*}:$PATH
 "$NPUSIM" completion bash >"$folder/npusim.bash"
 
@@ -63,6 +65,11 @@ expect 'npusim run gemm --tensor A=no' 'notes.txt'
 expect 'npusim run gemm --report mi' 'mine.json'
 expect 'npusim run gemm -omi' ''
 expect 'npusim run -- gemm tile_' ''
+expect 'npusim run mine.npu mask=w' 'window'
+expect 'npusim check mine.npu seq=8 ti' 'tile= tiles='
+expect 'npusim check mine.npu no' ''
+expect 'npusim check mine.npu tiles=' ''
+expect 'npusim asm pipe.npu se' 'sequencer.'
 expect 'npusim check gemm --format ' 'text json sarif'
 expect 'npusim emit gemm --style=m' 'macro'
 expect 'npusim emit gemm -on' '-onotes.txt'
