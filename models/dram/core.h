@@ -240,7 +240,8 @@ struct channel {
 	uint64_t full_clk; /* from here on a write at a door finds no room; NEVER: none */
 	bool last_write;   /* direction of the last data */
 	uint8_t index;
-	uint32_t ports; /* with pieces waiting at their door, a bit each */
+	uint32_t ports;  /* with pieces waiting at their door, a bit each */
+	uint32_t reader; /* the port of the only piece at the head of a door, a read's; else NOBODY */
 	struct door door[DRAM_PORTS];
 	uint32_t writes_outside;              /* pieces at the doors */
 	struct row_set reads_outside, writes; /* rows of pieces at the doors; of all that wait */
@@ -340,9 +341,7 @@ static inline void piece_gone(const struct dram *d, const struct piece *p)
 	request_of(d, p->request)->held--;
 } /* from the controller */
 
-/* map.c: sets channel, bank, row, column, bursts, lanes and row_key of the piece that begins at p->addr with nbytes to
- * go */
-void dram_place(const struct dram *, struct piece *p, uint32_t nbytes);
+/* map.c, map.h */
 struct lane {
 	uint32_t bank, column;
 };
@@ -387,14 +386,22 @@ static inline uint64_t next_entry(const struct dram *d, struct channel *ch)
 	return max64(ch->entry_clk, ch->now);
 }
 void dram_enter_all(struct dram *, struct channel *); /* that can come in at ch->now, unless the limit forbids it */
-/* The piece is the next to come in. */
-static inline void dram_show(const struct dram *d, struct door *door, uint32_t id)
+/* The piece is the next to come in by its port. */
+static inline void dram_show(const struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
 {
+	struct door *door = &ch->door[port];
 	const struct piece *p = piece_of(d, id);
 	door->head = id;
 	door->visible = p->visible;
 	door->bursts = p->bursts;
 	door->write = p->write;
+}
+/* Who stands at the heads of the doors has changed. */
+static inline void dram_find_reader(struct channel *ch)
+{
+	bool one = ch->ports && !(ch->ports & (ch->ports - 1));
+	uint32_t port = one ? (uint32_t)__builtin_ctz(ch->ports) : 0;
+	ch->reader = one && !ch->door[port].write ? port : NOBODY;
 }
 
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/dram/core.h"
+#include "models/dram/map.h"
 
 enum { FIRST_RING = 1024 };
 
@@ -65,6 +65,7 @@ static bool init_channel(struct dram *d, struct channel *ch, uint32_t index)
 	ch->index = (uint8_t)index;
 	ch->due = ch->write_due = ch->full_clk = NEVER;
 	ch->turn = d->config.turn;
+	ch->reader = NOBODY;
 	ch->act1_bank = ch->forced = NO_BANK;
 	ch->door_moved = true;
 	dram_refresh_init(d, ch);
@@ -184,8 +185,9 @@ static void to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t 
 	if (ch->ports >> port & 1) {
 		piece_of(d, door->tail)->next = id;
 	} else {
-		dram_show(d, door, id);
+		dram_show(d, ch, port, id);
 		ch->ports |= 1u << port;
+		dram_find_reader(ch);
 		ch->door_moved = true;
 	}
 	door->tail = id;

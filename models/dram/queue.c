@@ -285,7 +285,9 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
 	if (p->next == NO_PIECE)
 		ch->ports &= ~(1u << port);
 	else
-		dram_show(d, door, p->next);
+		dram_show(d, ch, port, p->next);
+	if (p->next == NO_PIECE || door->write != p->write)
+		dram_find_reader(ch);
 	if (!p->write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
@@ -337,7 +339,7 @@ static OUT_OF_LINE void look_at_all(const struct dram *d, struct channel *ch)
 /* Only reads of one port wait: the usual case, and the shortest. */
 IN_LINE void look_at_reads(struct channel *ch)
 {
-	uint32_t port = (uint32_t)__builtin_ctz(ch->ports);
+	uint32_t port = ch->reader;
 	const struct door *door = &ch->door[port];
 	struct queue *reads = &ch->queue[0];
 	bool fits = reads->used + door->bursts <= reads->size;
@@ -354,7 +356,7 @@ IN_LINE void look_at_reads(struct channel *ch)
 IN_LINE void look_at_doors(const struct dram *d, struct channel *ch)
 {
 	ch->door_moved = false;
-	if (ch->ports && !(ch->ports & (ch->ports - 1)) && !ch->door[__builtin_ctz(ch->ports)].write)
+	if (ch->reader != NOBODY)
 		look_at_reads(ch);
 	else
 		look_at_all(d, ch);
