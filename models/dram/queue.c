@@ -186,10 +186,35 @@ static void next_burst(const struct dram *d, struct queue *q, struct entry *e, u
 		q->head_age[bank] = e->age;
 }
 
+/* The usual end of an entry: it is its bank's head. The bank still has a row hit when the next one is of the same row. */
+static inline void head_goes(const struct dram *d, struct channel *ch, struct queue *q, struct entry *e, uint16_t at)
+{
+	uint32_t bank = e->bank;
+	uint16_t next = e->next;
+	q->head[bank] = next;
+	e->next = ch->free_entry;
+	ch->free_entry = at;
+	if (next == NO_ENTRY) {
+		q->tail[bank] = q->first_hit[bank] = NO_ENTRY;
+		leave(q, COLUMN, bank);
+		return;
+	}
+	struct entry *head = &ch->entry[next];
+	head->prev = NO_ENTRY;
+	q->head_age[bank] = head->age;
+	find_hit(ch, q, bank, next, e->row);
+	if (q->first_hit[bank] != next)
+		sort_bank(d, ch, q, bank);
+}
+
 void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at, uint32_t bursts)
 {
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
+	if (e->left == bursts && q->head[bank] == at) {
+		head_goes(d, ch, q, e, at);
+		return;
+	}
 	if (q->head[bank] != at)
 		ch->bank[bank].passed += bursts;
 	e->column += (uint16_t)bursts;
