@@ -72,6 +72,13 @@ static uint64_t push_runs(struct dma *d, uint32_t tag, uint64_t at)
 	return at + beats;
 }
 
+/* A request will leave at `leaves` or later, of an instruction in service. */
+static void expect(struct dma *d, uint64_t leaves)
+{
+	if (leaves != NPU_NEVER)
+		crossing_expect(d->crossing, d->port, leaves, d->dram_begin, d->dram_end);
+}
+
 static void load_answer(struct dma *d, uint32_t tag, uint64_t at)
 {
 	struct dma_flight *f = &d->flight[tag];
@@ -84,7 +91,7 @@ static void load_answer(struct dma *d, uint32_t tag, uint64_t at)
 	/* What its end gives room for leaves then or later. */
 	if (f->table || d->free == DMA_NO_BURST) {
 		d->next_request = min(d->next_request, over);
-		crossing_expect(d->crossing, over);
+		expect(d, over);
 	}
 	if (c == &d->channel[d->age[0]] && is_ending(d))
 		machine_wake_up(&d->wake, d->id, memory_channel_end(d->memory, d->id, d->age[0]));
@@ -328,6 +335,21 @@ static uint64_t next_to_leave(const struct dma *d)
 	return d->store ? next_crossing(d) : d->next_request;
 }
 
+/* Where in the DRAM loads in service read: anywhere, when one is paged. */
+static void find_bytes(struct dma *d)
+{
+	if (d->store)
+		return;
+	d->dram_begin = d->paged ? 0 : UINT64_MAX;
+	d->dram_end = d->paged ? UINT64_MAX : 0;
+	for (unsigned i = 0; i < d->in_service && !d->paged; i++) {
+		const struct npu_dma *p = &d->channel[d->age[i]].walk.insn->dma;
+		struct npu_matrix m = { p->rows, p->cols, (enum npu_dtype)p->dtype, p->dram_layout, p->dram_stride };
+		d->dram_begin = min(d->dram_begin, p->dram);
+		d->dram_end = max(d->dram_end, p->dram + npu_matrix_extent(&m));
+	}
+}
+
 static void accept(void *self, uint64_t now, uint32_t number)
 {
 	struct dma *d = self;
@@ -353,11 +375,12 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	}
 	dma_walk_init(&c->walk, d->hw, d->program, insn);
 	d->age[d->in_service++] = slot;
+	find_bytes(d);
 	set_ready(d, c, now + d->hw->dma.start_cycles, now + d->hw->dma.start_cycles);
 	if (d->free != DMA_NO_BURST)
 		d->next_request = min(d->next_request, max(c->ready, d->next_issue));
 	if (!d->store)
-		crossing_expect(d->crossing, next_to_leave(d));
+		expect(d, next_to_leave(d));
 }
 
 static void end_oldest(struct dma *d, uint64_t now)
@@ -370,6 +393,7 @@ static void end_oldest(struct dma *d, uint64_t now)
 	memmove(d->age, d->age + 1, d->in_service * sizeof(*d->age));
 	if (d->blocker == c->insn)
 		d->blocker = PROBE_NOBODY;
+	find_bytes(d);
 	d->listener.ended(d->listener.ctx, c->insn, slot, c->start, now, now);
 }
 
@@ -509,7 +533,7 @@ static void bring_up(void *self, uint64_t until, uint64_t now)
 	if (!d->in_service || d->brought_up)
 		return;
 	if (d->time >= until) {
-		crossing_expect(d->crossing, next_to_leave(d));
+		expect(d, next_to_leave(d));
 		return;
 	}
 	d->brought_up = true;
@@ -530,7 +554,7 @@ static void bring_up(void *self, uint64_t until, uint64_t now)
 	d->time = min(until, now);
 	d->brought_up = false;
 	d->next_request = next_request(d);
-	crossing_expect(d->crossing, next_to_leave(d));
+	expect(d, next_to_leave(d));
 }
 
 /* When a change can come that others must see in its cycle: the end of the oldest instruction, a burst of a store at the port.

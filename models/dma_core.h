@@ -70,6 +70,7 @@ struct dma {
 	unsigned paged;               /* of those in service */
 	struct dma_channel *channel;
 	uint32_t *age;                /* channels in service, oldest first */
+	uint64_t dram_begin, dram_end; /* load: the bytes of DRAM that those in service read lie in there */
 	unsigned turn;                /* round robin: channel that is asked first for the next burst */
 	uint64_t next_issue;          /* one burst a cycle */
 	uint64_t soonest;             /* the least `ready` of channels in service, NPU_NEVER */

@@ -13,6 +13,11 @@ struct conversion {
 	uint64_t inverse; /* 2^64 / den, rounded down */
 };
 
+/* Bytes [begin, end) of the DRAM. */
+struct extent {
+	uint64_t begin, end;
+};
+
 struct crossing {
 	struct conversion to_cycles, to_clks;
 	uint64_t cdc;
@@ -25,6 +30,13 @@ struct crossing {
 	uint64_t open;     /* clk from which a larger horizon decides more */
 	uint64_t look_at;  /* the cycle at which an answer decided there can be back */
 	uint64_t ask_at;   /* the cycle at which an answer to what is yet to be sent late can be back */
+	struct {
+		uint64_t leaves; /* NPU_NEVER: nothing */
+		struct extent bytes;
+	} expected[CROSSING_FETCH]; /* of ports that are brought up */
+	struct extent written; /* by all requests so far */
+	uint64_t read_cycles;  /* from the arrival of a read to its data, at least, unless a write that waits has them */
+	uint64_t capacity;
 	bool deciding;
 	uint64_t arrived[CROSSING_PORTS]; /* the last request of each port */
 	uint64_t told;     /* the earliest completion of the current call of dram_run */
@@ -100,6 +112,45 @@ static void dram_transfer(void *ctx, uint32_t channel, uint64_t from, uint64_t t
 								    .to = cycle_of(x, to) });
 }
 
+static void extend(struct extent *e, uint64_t begin, uint64_t end)
+{
+	e->begin = begin < e->begin ? begin : e->begin;
+	e->end = end > e->end ? end : e->end;
+}
+
+/* Whether a read of these bytes may find them in the write queue. Addresses wrap at the capacity. */
+static bool may_be_waiting(const struct crossing *x, const struct extent *read)
+{
+	if (x->written.begin >= x->written.end)
+		return false;
+	return (read->begin < x->written.end && x->written.begin < read->end) || read->end > x->capacity ||
+	       x->written.end > x->capacity;
+}
+
+static void set_ask_at(struct crossing *x)
+{
+	/* A memory outside wants each request when it arrives: a cycle after it left, no answer can come sooner than that. */
+	uint64_t least = x->outside.request ? 1 : 2 * x->cdc;
+	x->ask_at = NPU_NEVER;
+	for (unsigned p = 0; p < CROSSING_FETCH; p++) {
+		if (x->expected[p].leaves == NPU_NEVER)
+			continue;
+		uint64_t at = x->expected[p].leaves + least;
+		if (p == CROSSING_LOAD && !x->outside.request && !may_be_waiting(x, &x->expected[p].bytes))
+			at += x->read_cycles;
+		x->ask_at = at < x->ask_at ? at : x->ask_at;
+	}
+}
+
+static void forget_expected(struct crossing *x)
+{
+	x->ask_at = NPU_NEVER;
+	for (unsigned p = 0; p < CROSSING_FETCH; p++) {
+		x->expected[p].leaves = NPU_NEVER;
+		x->expected[p].bytes = (struct extent){ UINT64_MAX, 0 };
+	}
+}
+
 struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct probe *probe, const struct machine_wake *wake)
 {
 	struct crossing *x = calloc(1, sizeof(*x));
@@ -113,6 +164,12 @@ struct crossing *crossing_new(const struct hw *hw, bool ideal, const struct prob
 	x->reaction = clk_before(x, 2 * x->cdc);
 	struct dram_config config = hw->dram;
 	config.ideal = config.ideal || ideal;
+	x->written = (struct extent){ UINT64_MAX, 0 };
+	forget_expected(x);
+	x->capacity = dram_capacity(&config);
+	if (!config.ideal)
+		x->read_cycles = down(&x->to_cycles, (uint64_t)config.front_delay + config.CL + dram_burst_clk(&config) +
+							     config.back_delay);
 	struct dram_hooks hooks = {
 		.ctx = x,
 		.done = dram_done,
@@ -182,6 +239,12 @@ void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, ui
 	uint64_t arrival = clk_after(x, now + x->cdc);
 	assert(arrival >= x->horizon && arrival >= x->arrived[port]);
 	x->arrived[port] = arrival;
+	if (write && (addr < x->written.begin || addr + bytes > x->written.end)) {
+		extend(&x->written, addr, addr + bytes);
+		set_ask_at(x);
+		if (!x->deciding)
+			machine_wake_up(&x->wake, MACHINE_DRAM, x->ask_at);
+	}
 	dram_push(x->dram, arrival, &(struct dram_request){ .addr = addr, .nbytes = bytes, .tag = tag, .write = write,
 							    .port = (uint8_t)port });
 	if (arrival < x->open) {
@@ -191,14 +254,15 @@ void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, ui
 	}
 }
 
-void crossing_expect(struct crossing *x, uint64_t leaves)
+void crossing_expect(struct crossing *x, enum crossing_port port, uint64_t leaves, uint64_t begin, uint64_t end)
 {
-	/* A memory outside wants each request when it arrives: a cycle after it left, no answer can come sooner than that. */
-	uint64_t ask_at = leaves == NPU_NEVER ? NPU_NEVER : leaves + (x->outside.request ? 1 : 2 * x->cdc);
-	if (ask_at >= x->ask_at)
+	if (leaves >= x->expected[port].leaves && begin >= x->expected[port].bytes.begin && end <= x->expected[port].bytes.end)
 		return;
-	x->ask_at = ask_at;
-	if (!x->deciding)
+	uint64_t before = x->ask_at;
+	x->expected[port].leaves = leaves < x->expected[port].leaves ? leaves : x->expected[port].leaves;
+	extend(&x->expected[port].bytes, begin, end);
+	set_ask_at(x);
+	if (!x->deciding && x->ask_at < before)
 		machine_wake_up(&x->wake, MACHINE_DRAM, x->ask_at);
 }
 
@@ -217,7 +281,7 @@ static uint64_t horizon_at(const struct crossing *x, uint64_t now)
 /* All requests that leave before `until` are sent. */
 static void bring_up(struct crossing *x, uint64_t until, uint64_t now)
 {
-	x->ask_at = NPU_NEVER;
+	forget_expected(x);
 	for (unsigned p = 0; p < CROSSING_PORTS; p++)
 		if (x->user[p].bring_up)
 			x->user[p].bring_up(x->user[p].ctx, until, now);

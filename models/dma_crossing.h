@@ -46,8 +46,8 @@ void crossing_send(struct crossing *, enum crossing_port port, uint64_t now, uin
 /* Lets the controller decide all that no later request can change. Returns the next cycle to look. */
 uint64_t crossing_step(struct crossing *, uint64_t now);
 /* A request will leave this port, which has a bring_up, at `leaves` or later, and nobody has told so yet: sees to it that
- * the port is brought up before the answer can be back. */
-void crossing_expect(struct crossing *, uint64_t leaves);
+ * the port is brought up before the answer can be back. CROSSING_LOAD: it reads bytes of [begin, end). */
+void crossing_expect(struct crossing *, enum crossing_port port, uint64_t leaves, uint64_t begin, uint64_t end);
 /* Divides cycles [from, to), to <= now, of a request among the causes of DESIGN's figures (dram_refresh, dram_bandwidth,
  * dram_latency). Calls for one port come in order of time. */
 void crossing_explain(struct crossing *, enum crossing_port port, uint32_t tag, uint64_t from, uint64_t to, uint64_t now,
