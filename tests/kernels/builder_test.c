@@ -266,6 +266,26 @@ START_TEST(a_tensor_past_the_end_of_dram_is_refused)
 }
 END_TEST
 
+START_TEST(a_region_is_named_as_printf_would_and_cut_at_63_bytes)
+{
+	struct npu_builder *b = edge();
+	npu_region(b, "tile %u,%u of %u", 0u, 4294967295u, 10u);
+	emit_sync(b);
+	npu_region_end(b);
+	npu_region(b, "%s %u%% %d", "done", 7u, -1);
+	emit_sync(b);
+	npu_region_end(b);
+	npu_region(b, "0123456789012345678901234567890123456789012345678901234567890 %u", 123u);
+	emit_sync(b);
+	npu_region_end(b);
+	struct npu_program *p = finish(b);
+	ck_assert_str_eq(p->regions[0].name, "tile 0,4294967295 of 10");
+	ck_assert_str_eq(p->regions[1].name, "done 7% -1");
+	ck_assert_str_eq(p->regions[2].name, "0123456789012345678901234567890123456789012345678901234567890 1");
+	npu_program_free(p);
+}
+END_TEST
+
 START_TEST(an_instruction_keeps_its_line_region_and_order)
 {
 	struct npu_builder *b = edge();
@@ -344,6 +364,7 @@ int main(void)
 	tcase_add_test(t, releasing_what_is_not_there_is_refused);
 	tcase_add_test(t, tensors_follow_one_another_on_4_kib);
 	tcase_add_test(t, a_tensor_past_the_end_of_dram_is_refused);
+	tcase_add_test(t, a_region_is_named_as_printf_would_and_cut_at_63_bytes);
 	tcase_add_test(t, an_instruction_keeps_its_line_region_and_order);
 	tcase_add_test(t, live_buffers_never_overlap);
 	suite_add_tcase(s, t);
