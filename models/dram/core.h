@@ -149,8 +149,8 @@ enum outcome { ROW_HIT, ROW_MISS, ROW_CONFLICT, OUTCOMES };
 struct entry {
 	uint64_t age; /* of its next burst; counts up with arrival, in a piece in order of address */
 	uint32_t row, piece;
-	uint16_t column;         /* of its next burst */
-	uint16_t next, prev;     /* of this bank, oldest first */
+	uint16_t column;     /* of its next burst */
+	uint16_t next, prev; /* of this bank, oldest first */
 	uint8_t bank, lane, left;
 };
 
@@ -258,7 +258,7 @@ struct channel {
 
 struct request {
 	uint64_t arrival, done;
-	uint32_t id; /* NO_REQUEST: the slot has never been used */
+	uint32_t id;         /* NO_REQUEST: the slot has never been used */
 	uint32_t tag, older; /* older: previous request of the same bucket */
 	uint32_t first_piece;
 	uint16_t pieces;
@@ -293,11 +293,11 @@ struct dram {
 	struct dram_stats stats;
 	bool watched; /* column commands concern other ranks or a hook */
 	uint64_t outcomes[OUTCOMES];
-	uint64_t ideal_bursts; /* that the ideal part would have moved */
+	uint64_t ideal_bursts;        /* that the ideal part would have moved */
 	uint64_t told[DRAM_CHANNELS]; /* before this a channel's next decisions bring no completion */
-	uint64_t limit;        /* no decision at or after this in the present dram_run() */
-	bool all_data;         /* dram_explain() asks for every burst before the limit, told or not */
-	uint64_t decided;      /* all that can be told before this has been; channels may lag behind in what can not */
+	uint64_t limit;               /* no decision at or after this in the present dram_run() */
+	bool all_data;                /* dram_explain() asks for every burst before the limit, told or not */
+	uint64_t decided; /* all that can be told before this has been; channels may lag behind in what can not */
 	uint64_t reaction_clk;
 	/* Rings by running number, a power of two large; both grow when what is in flight does not fit. */
 	struct request *request;
@@ -361,7 +361,8 @@ bank_set dram_banks_of(const struct dram *, const struct piece *);
 static inline uint64_t allowed_at(const struct dram *d, const struct channel *ch, uint32_t op, uint32_t bank)
 {
 	const uint64_t *next = ch->next[op];
-	return max64(next[bank], max64(next[GROUP_SLOT + d->plan.group_of[bank]], next[RANK_SLOT + d->plan.rank_of[bank]]));
+	return max64(next[bank],
+		     max64(next[GROUP_SLOT + d->plan.group_of[bank]], next[RANK_SLOT + d->plan.rank_of[bank]]));
 }
 /* op starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what follows. */
 void dram_command(struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);

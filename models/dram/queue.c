@@ -186,7 +186,8 @@ static void next_burst(const struct dram *d, struct queue *q, struct entry *e, u
 		q->head_age[bank] = e->age;
 }
 
-/* The usual end of an entry: it is its bank's head. The bank still has a row hit when the next one is of the same row. */
+/* The usual end of an entry: it is its bank's head. The bank still has a row hit when the next one is of the same row.
+ */
 static inline void head_goes(const struct dram *d, struct channel *ch, struct queue *q, struct entry *e, uint16_t at)
 {
 	uint32_t bank = e->bank;
@@ -273,7 +274,8 @@ static OUT_OF_LINE void add_lanes(struct dram *d, struct channel *ch, struct que
 {
 	const struct plan *plan = &d->plan;
 	for (uint32_t i = 0; i < p->lanes; i++)
-		add_entry(d, ch, q, p, id, i, dram_lane(d, p, i), (p->bursts - i + plan->group.mask) >> plan->group_bits);
+		add_entry(d, ch, q, p, id, i, dram_lane(d, p, i),
+			  (p->bursts - i + plan->group.mask) >> plan->group_bits);
 }
 
 IN_LINE void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)

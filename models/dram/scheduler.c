@@ -22,7 +22,8 @@ struct first {
 	uint32_t bank;
 };
 
-/* The first start of `op` on any of the banks of a rank, not before rank_clk; of equal ones that for the oldest entry. */
+/* The first start of `op` on any of the banks of a rank, not before rank_clk; of equal ones that for the oldest entry.
+ */
 static inline void scan_rank(const struct dram *d, const struct channel *ch, uint32_t op, bank_set banks,
 			     const uint64_t *age, uint64_t floor, uint64_t rank_clk, bool grouped, struct first *first)
 {

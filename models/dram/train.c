@@ -54,8 +54,8 @@ static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const 
 	return (uint32_t)min64(bursts, min64(far, after_last));
 }
 
-/* Bursts of the queue's oldest piece that can follow each other, when they have gone in order so far: its entries are the
- * heads of their banks, which pass nobody. */
+/* Bursts of the queue's oldest piece that can follow each other, when they have gone in order so far: its entries are
+ * the heads of their banks, which pass nobody. */
 static uint32_t oldest_ready(const struct dram *d, const struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
@@ -92,7 +92,8 @@ static uint32_t other_ready(const struct dram *d, const struct channel *ch, cons
 static uint32_t ready(const struct dram *d, const struct channel *ch, const struct train *t)
 {
 	const struct piece *p = t->p;
-	bool oldest = p->in_order && t->lane == p->front && p == piece_of(d, t->q->oldest) && d->plan.closes_late[p->write];
+	bool oldest =
+	    p->in_order && t->lane == p->front && p == piece_of(d, t->q->oldest) && d->plan.closes_late[p->write];
 	uint32_t bursts = oldest ? oldest_ready(d, ch, t) : other_ready(d, ch, t);
 	if (bursts > p->lanes && d->plan.column_gaps[p->write].same_group > p->lanes * d->plan.burst_clk)
 		bursts = p->lanes;
