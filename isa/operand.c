@@ -78,9 +78,10 @@ static void operands_of_paged(const struct npu_insn *insn, struct list *list)
 static void operands_of_matmul(const struct npu_insn *insn, struct list *list)
 {
 	const struct npu_matmul *p = &insn->matmul;
-	/* fp32 and int32 sums are equally wide */
+	bool integer = !p->group && !npu_dtype_is_float((enum npu_dtype)p->a_type) &&
+		       !npu_dtype_is_float((enum npu_dtype)p->b_type);
 	add_local(list, "dst", p->accumulate ? READ_WRITE : WRITE, p->dst, "dst_stride",
-		  rows_of(p->m, p->n, NPU_FP32, p->dst_stride));
+		  rows_of(p->m, p->n, integer ? NPU_INT32 : NPU_FP32, p->dst_stride));
 	add_local(list, "a", READ, p->a, "a_stride",
 		  stored(p->m, p->k, p->transpose_a, p->a_type, p->a_layout, p->a_stride));
 	add_local(list, "b", READ, p->b, "b_stride",
@@ -134,6 +135,8 @@ static void operands_of_quant(const struct npu_insn *insn, struct list *list)
 {
 	const struct npu_quant *p = &insn->quant;
 	uint64_t scales = scale_count(p);
+	uint32_t quantised = insn->op == NPU_OP_VQUANT ? p->dst_type : p->a_type;
+	bool is_unsigned = quantised == NPU_UINT8 || quantised == NPU_UINT4;
 	enum role role = p->dynamic ? WRITE : READ;
 	add_local(list, "dst", WRITE, p->dst, "dst_stride", rows_of(p->rows, p->cols, p->dst_type, p->dst_stride));
 	add_local(list, "a", READ, p->a, "a_stride", rows_of(p->rows, p->cols, p->a_type, p->a_stride));
@@ -141,7 +144,7 @@ static void operands_of_quant(const struct npu_insn *insn, struct list *list)
 		return;
 	add_local(list, "scales", role, p->scales, NULL, vector_of(scales, p->scale_type));
 	if (p->asymmetric)
-		add_local(list, "zeros", role, p->zeros, NULL, vector_of(scales, NPU_INT8));
+		add_local(list, "zeros", role, p->zeros, NULL, vector_of(scales, is_unsigned ? NPU_UINT8 : NPU_INT8));
 }
 
 static void operands_of_rope(const struct npu_insn *insn, struct list *list)

@@ -52,13 +52,6 @@ static void spread(const struct scaling *s, uint64_t row)
 	}
 }
 
-/* A zero point is a byte with the sign of the quantised type. */
-static void set_type_of_zeros(struct scaling *s)
-{
-	if (s->zeros)
-		s->zeros->m.dtype = npu_int_min(s->integer) < 0 ? NPU_INT8 : NPU_UINT8;
-}
-
 static bool open_scaling(struct npu_exec *e, const struct npu_insn *insn, struct npu_views *views, struct scaling *s,
 			 enum npu_dtype integer, struct npu_error *err)
 {
@@ -77,7 +70,6 @@ static bool open_scaling(struct npu_exec *e, const struct npu_insn *insn, struct
 		return npu_exec_fail(e, err, NPU_ERR_OPERAND, "groups of no elements");
 	s->count = s->scales ? s->scales->m.cols : 1;
 	s->groups = s->scales && p->group ? (p->cols + p->group - 1) / p->group : 0;
-	set_type_of_zeros(s);
 	return npu_view_unshare(e, s->a, s->dst, err) && (s->scale = npu_scratch_row(e, s->count, err)) &&
 	       (s->zero = npu_scratch_row(e, s->count, err)) && (s->row_scale = npu_scratch_row(e, p->cols, err)) &&
 	       (s->row_zero = npu_scratch_row(e, p->cols, err)) && (s->x = npu_scratch_row(e, p->cols, err));

@@ -155,6 +155,32 @@ START_TEST(sizes_and_types_follow_from_the_operands)
 }
 END_TEST
 
+/* Sizes that are a product, a half or a number of groups of what the operands are. */
+START_TEST(sizes_that_follow_from_several_fields_are_found_and_checked)
+{
+	expect_insns(".sram x[32, 64] fp16\n.sram y[32, 64] fp16\n.sram cs[2][32, 16] fp32\n"
+		     "vrope y, x, cs[0], cs[1]\nvrope y, x, cs[0], cs[1] heads=1\nvrope y, x, cs[0], cs[1] heads=2\n",
+		     "vrope sram:0x40000, sram:0x0, sram:0x80000, sram:0xc0000 rows=32 dim=64 rotary=32\n"
+		     "vrope sram:0x40000, sram:0x0, sram:0x80000, sram:0xc0000 rows=32 dim=64 rotary=32\n"
+		     "vrope sram:0x40000, sram:0x0, sram:0x80000, sram:0xc0000 rows=32 heads=2 dim=32 rotary=32\n");
+	expect_insns(".sram a[32, 64] fp16\n.sram b[64, 32] int4\n.sram s[3, 32] fp16\n.acc o[32, 32] fp32\n"
+		     "matmul o, a, b, s group=24\n",
+		     "matmul acc:0x0, sram:0x0, sram:0x40000, sram:0x80000 m=32 n=32 k=64 group=24 b_type=int4\n");
+}
+END_TEST
+
+/* Types that no field says: of sums, state and zero points. */
+START_TEST(types_without_a_field_follow_from_the_instruction)
+{
+	expect_insns(".sram a[16, 16] int8\n.acc c[16, 16] int32\nmatmul c, a, a\n",
+		     "matmul acc:0x0, sram:0x0, sram:0x0 m=16 n=16 k=16 a_type=int8 b_type=int8\n");
+	expect_insns(".sram a[4, 16] fp16\n.sram q[4, 16] uint8\n.sram s[4] fp16\n.sram z[4] uint8\n"
+		     "vquant q, a, s, z scale=row asymmetric=1\n",
+		     "vquant sram:0x40000, sram:0x0, sram:0x80000, sram:0xc0000 rows=4 cols=16 scale=row asymmetric=1 "
+		     "dst_type=uint8\n");
+}
+END_TEST
+
 START_TEST(dimensions_merge_drop_and_turn)
 {
 	/* two heads of 4 x 64, dense: one matrix of 8 rows */
@@ -478,6 +504,22 @@ static const struct {
 	{ ".sram a[4, 64] fp32\nvadd a, a.T, a\n", "vadd takes no .T of a", 1 },
 	{ ".sram a[64, 64] fp32\n.sram v[64] fp32\nvadd a, a, v\n", "b_bcast=row or b_bcast=col says which", 1 },
 	{ ".sram a[4, 64] fp32\nload a, a\n", "dram: this is a buffer, not a tensor in DRAM", 1 },
+	{ ".sram x[32, 64] fp16\n.sram c[32, 32] fp32\nvrope x, x, c, c heads=3\n",
+	  "a is 32 x 64: its columns are not 3 heads", 1 },
+	{ ".sram x[32, 64] fp16\n.sram c[32, 16] fp32\nvrope x, x, c, c heads=4 dim=32 rotary=32\n",
+	  "dst is 32 x 64, but must be 32 x 128", 1 },
+	{ ".sram x[32, 64] fp16\n.sram c[32, 16] fp32\n.sram s[32, 8] fp32\nvrope x, x, c, s\n",
+	  "sine is 32 x 8, but must be 32 x 16", 1 },
+	{ ".sram a[32, 64] fp16\n.sram b[64, 32] int4\n.sram s[2, 32] fp16\n.acc o[32, 32] fp32\n"
+	  "matmul o, a, b, s group=24\n",
+	  "t.npu:5:17: scales is 2 x 32, but must be 3 x 32", 1 },
+	{ ".sram a[16, 16] int8\n.acc c[16, 16] fp32\nmatmul c, a, a\n",
+	  "t.npu:3:8: dst is fp32, but must be int32 here: D: fp32, or int32 for integer operands without scales", 1 },
+	{ ".sram a[16, 16] fp16\n.acc c[16, 16] fp16\nmatmul c, a, a\n", "dst is fp16, but must be fp32 here", 1 },
+	{ ".sram a[16, 16] fp16\n.sram s[3, 16] fp16\nvsoftmax_online a, a, s first=1\n",
+	  "state is fp16, but must be fp32 here", 1 },
+	{ ".sram a[4, 16] fp16\n.sram q[4, 16] int8\n.sram s[4] fp16\nvquant q, a, s, s scale=row asymmetric=1\n",
+	  "zeros is fp16, but must be int8 here", 1 },
 	{ ".sram a[4, 4] fp17\n", "t.npu:1:15: no type is called fp17; did you mean fp16?", 2 },
 	{ ".sram a[0, 4] fp16\n", "a dimension is 0: must be 1 to", 2 },
 	{ ".let a = 1\n.sram a[4] fp32\n", "t.npu:2:7: a second a; the first is at t.npu:1", 2 },
@@ -513,9 +555,9 @@ static const struct {
 	{ ".let x = \"a\n", "a string without its closing quote", 2 },
 	{ ".region \"{1 + }\"\n.endregion\n.let x = 1\n", "expected a number, a name or (, found }", 2 },
 	{ ".include \"x.npu\"\n", ".include: no files can be read here", 2 },
-	{ ".let a = 1\n.acc s[4, 4] fp32\n.sram b[4, 4] fp16\n.for i in 0..2\nvfill s\nmatmul b, b, b\n.end\n",
+	{ ".let a = 1\n.acc s[4, 4] fp32\n.sram c[4, 4] fp32\n.sram b[4, 4] fp16\n.for i in 0..2\nvfill s\nmatmul c, b, b\n.end\n",
 	  "dst=sram:0x0: must be in the accumulators (acc:0x...)\n"
-	  "    6 | matmul b, b, b\n"
+	  "    7 | matmul c, b, b\n"
 	  "      | ^~~~~~\n"
 	  "  with i=0",
 	  1 },
@@ -580,6 +622,8 @@ static Suite *suite(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("operands");
 	tcase_add_test(t, sizes_and_types_follow_from_the_operands);
+	tcase_add_test(t, sizes_that_follow_from_several_fields_are_found_and_checked);
+	tcase_add_test(t, types_without_a_field_follow_from_the_instruction);
 	tcase_add_test(t, dimensions_merge_drop_and_turn);
 	tcase_add_test(t, operands_that_follow_need_not_be_written);
 	suite_add_tcase(s, t);

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBE_DIM = 0x40000001, PROBE_NAME = 8, MAX_FIELDS = 64 };
+/* Two probes, further apart than any group or count is large: what is the same in both depends on no dimension. */
+enum { PROBE_DIM = 0x40000001, PROBE_AGAIN = 0x60000001, PROBE_NAME = NPU_DTYPES, MAX_FIELDS = 64 };
 
-/* How an operand follows from the fields. A dimension with no field is `rows_are`, 0: it follows from several. */
+/* How an operand follows from the fields. A dimension with no field is `rows_are`, 0: it follows from several. A type
+ * with no field follows from the instruction. */
 struct geometry {
 	bool used;
 	const struct npu_field *rows, *cols;
@@ -26,8 +28,9 @@ struct geometry {
 /* Facts that hold as long as these flags and names have these values. */
 struct npu_mac_mode {
 	struct npu_mac_mode *next;
-	uint64_t given, nonzero, names;
+	uint64_t given, nonzero, several, names;
 	unsigned turned;
+	bool follows;   /* an operand has a size or a type that only the whole instruction tells */
 	uint64_t turns; /* bit i: field i is a flag that .T sets */
 	struct geometry geometry[NPU_MAC_MAX_OPERANDS];
 };
@@ -57,7 +60,7 @@ struct making {
 	unsigned npositional;
 	struct npu_insn insn;
 	uint64_t given;          /* bit i: field i has a value */
-	uint64_t nonzero, names; /* see npu_mac_mode */
+	uint64_t nonzero, several, names; /* see npu_mac_mode */
 	const struct npu_mac_node
 	    *nodes[NPU_MAC_MAX_OPERANDS]; /* by position, also those given as NAME=; NULL: missing */
 	struct npu_mac_view views[NPU_MAC_MAX_OPERANDS];
@@ -84,10 +87,12 @@ static void give(struct making *m, const struct npu_field *field, uint64_t value
 	unsigned i = index_of(m, field);
 	npu_field_set(field, &m->insn, value);
 	m->given |= (uint64_t)1 << i;
-	if (m->facts->name_shift[i] != NONE)
+	if (m->facts->name_shift[i] != NONE) {
 		m->names |= value << m->facts->name_shift[i];
-	else if (!field->required && field->kind == NPU_KIND_UINT)
+	} else if (!field->required && field->kind == NPU_KIND_UINT) {
 		m->nonzero |= (uint64_t)(value != 0) << i;
+		m->several |= (uint64_t)(value > 1) << i;
+	}
 }
 
 static bool is_probed(const struct npu_field *field)
@@ -97,13 +102,13 @@ static bool is_probed(const struct npu_field *field)
 
 /* ---- asking isa/operand.c ---- */
 
-static struct npu_insn probe_of(const struct making *m, uint64_t turns)
+static struct npu_insn probe_of(const struct making *m, uint64_t turns, uint64_t dims)
 {
 	struct npu_insn probe = m->insn;
 	for (unsigned i = 0; i < m->op->format->nfields; i++) {
 		const struct npu_field *field = &m->op->format->fields[i];
 		if (is_probed(field))
-			npu_field_set(field, &probe, PROBE_DIM + 2 * i);
+			npu_field_set(field, &probe, dims + 2 * i);
 		else if (field->kind == NPU_KIND_DTYPE || field->kind == NPU_KIND_LAYOUT)
 			npu_field_set(field, &probe, PROBE_NAME + i);
 		if (turns >> i & 1)
@@ -145,13 +150,20 @@ static int position_of(const struct making *m, const char *name)
 	return -1;
 }
 
+/* A dimension of it follows from several fields. */
+static bool is_open(const struct geometry *g)
+{
+	return (!g->rows && !g->rows_are) || (!g->cols && !g->cols_are);
+}
+
 static void learn_geometry(const struct making *m, struct npu_mac_mode *mode)
 {
-	struct npu_operand operands[NPU_MAX_ACCESSES];
-	struct npu_insn probe = probe_of(m, mode->turns);
+	struct npu_operand operands[NPU_MAX_ACCESSES], others[NPU_MAX_ACCESSES];
+	struct npu_insn probe = probe_of(m, mode->turns, PROBE_DIM), again = probe_of(m, mode->turns, PROBE_AGAIN);
 	unsigned n = npu_insn_operands(&probe, operands);
+	npu_insn_operands(&again, others);
 	for (unsigned i = 0; i < n; i++) {
-		const struct npu_operand *o = &operands[i];
+		const struct npu_operand *o = &operands[i], *other = &others[i];
 		int at = position_of(m, o->name);
 		if (at < 0)
 			continue;
@@ -159,12 +171,14 @@ static void learn_geometry(const struct making *m, struct npu_mac_mode *mode)
 			.used = true,
 			.rows = field_of_dim(m, o->m.rows),
 			.cols = field_of_dim(m, o->m.cols),
-			.rows_are = o->m.rows < PROBE_DIM ? o->m.rows : 0,
-			.cols_are = o->m.cols < PROBE_DIM ? o->m.cols : 0,
+			.rows_are = o->m.rows == other->m.rows ? o->m.rows : 0,
+			.cols_are = o->m.cols == other->m.cols ? o->m.cols : 0,
 			.stride = field_called(m, o->stride_name),
 			.dtype = field_of_name(m, (uint64_t)o->m.dtype),
 			.layout = field_of_name(m, o->m.layout),
 		};
+		const struct geometry *g = &mode->geometry[at];
+		mode->follows |= is_open(g) || !g->dtype;
 	}
 }
 
@@ -172,7 +186,7 @@ static void learn_geometry(const struct making *m, struct npu_mac_mode *mode)
 static bool flag_turns(const struct making *m, uint64_t turns, const struct npu_field *flag, const char *operand)
 {
 	struct npu_operand without[NPU_MAX_ACCESSES], with[NPU_MAX_ACCESSES];
-	struct npu_insn a = probe_of(m, turns), b = probe_of(m, turns | bit_of(m, flag));
+	struct npu_insn a = probe_of(m, turns, PROBE_DIM), b = probe_of(m, turns | bit_of(m, flag), PROBE_DIM);
 	unsigned n = npu_insn_operands(&a, without);
 	if (npu_insn_operands(&b, with) != n)
 		return false;
@@ -215,13 +229,13 @@ static bool learn_turns(struct making *m, struct npu_mac_mode *mode)
 
 static struct npu_mac_mode *mode_of(struct making *m)
 {
-	struct npu_mac_mode key = { .given = m->given, .nonzero = m->nonzero, .names = m->names };
+	struct npu_mac_mode key = { .given = m->given, .nonzero = m->nonzero, .several = m->several, .names = m->names };
 	struct npu_mac_mode **modes = &m->facts->modes;
 	for (unsigned i = 0; i < m->npositional; i++)
 		key.turned |= (unsigned)(m->nodes[i] && m->views[i].turned) << i;
 	for (struct npu_mac_mode *mode = *modes; mode; mode = mode->next)
-		if (mode->given == key.given && mode->nonzero == key.nonzero && mode->names == key.names &&
-		    mode->turned == key.turned)
+		if (mode->given == key.given && mode->nonzero == key.nonzero && mode->several == key.several &&
+		    mode->names == key.names && mode->turned == key.turned)
 			return mode;
 	if (!learn_turns(m, &key))
 		return NULL;
@@ -435,14 +449,20 @@ static bool is_named(const struct making *m, const struct npu_field *field)
 	return field && is_given(m, field) && m->source[index_of(m, field)] < 0;
 }
 
+/* Everything is given by name, as in flat text. */
+static bool is_address(const struct making *m, const struct npu_mac_view *v, const struct geometry *g)
+{
+	return v->rank < 0 || (v->whole && (is_named(m, g->rows) || is_named(m, g->cols)));
+}
+
 /* One operand: its dimensions, type, layout, stride. */
 static bool give_operand(struct making *m, unsigned at, const struct geometry *g)
 {
 	const struct npu_mac_view *v = &m->views[at];
 	struct npu_matrix matrix;
 	bool vector;
-	if (v->rank < 0 || (v->whole && (is_named(m, g->rows) || is_named(m, g->cols))))
-		return true; /* an address: everything is given by name */
+	if (is_address(m, v, g))
+		return true;
 	if (!npu_mac_matrix_of(v, &matrix, &vector))
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
 					 "%s is %s in memory: not one matrix of rows at even distances",
@@ -503,32 +523,59 @@ static bool give_pool(struct making *m, unsigned at)
 	return true;
 }
 
-/* Operands whose size follows from several fields. */
-static bool check_shapes(struct making *m, const struct npu_mac_mode *mode)
+static bool refuse_type(struct making *m, unsigned at, enum npu_dtype dtype)
+{
+	return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span, "%s is %s, but must be %s here: %s",
+				 m->positional[at]->name, npu_dtype_name(m->views[at].dtype), npu_dtype_name(dtype),
+				 m->positional[at]->doc);
+}
+
+/* Operands whose size follows from several fields, or whose type has no field. */
+static bool check_whole(struct making *m, const struct npu_mac_mode *mode)
 {
 	struct npu_operand operands[NPU_MAX_ACCESSES];
-	bool open = false;
-	for (unsigned i = 0; i < m->npositional; i++) {
-		const struct geometry *g = &mode->geometry[i];
-		open |= m->nodes[i] && g->used && m->views[i].rank >= 0 &&
-			((!g->rows && !g->rows_are) || (!g->cols && !g->cols_are));
-	}
-	if (!open)
+	if (!mode->follows)
 		return true;
 	unsigned n = npu_insn_operands(&m->insn, operands);
 	for (unsigned i = 0; i < n; i++) {
 		int at = position_of(m, operands[i].name);
 		struct npu_matrix matrix;
 		bool vector;
-		if (at < 0 || !m->nodes[at] || m->views[at].rank < 0 ||
+		if (at < 0 || !m->nodes[at] || is_address(m, &m->views[at], &mode->geometry[at]) ||
 		    !npu_mac_matrix_of(&m->views[at], &matrix, &vector))
 			continue;
 		const struct npu_matrix *want = &operands[i].m;
 		bool same = matrix.rows == want->rows && matrix.cols == want->cols;
 		bool flat = matrix.stride == 0 && matrix.rows * matrix.cols == want->rows * want->cols;
-		if (!same && !flat)
+		if (!same && !flat && is_open(&mode->geometry[at]))
 			return refuse_shape(m, (unsigned)at, want->rows, want->cols);
+		if (!mode->geometry[at].dtype && m->views[at].dtype != want->dtype)
+			return refuse_type(m, (unsigned)at, want->dtype);
 	}
+	return true;
+}
+
+/* The sizes of heads, of which an operand shows a product and a half. */
+static bool give_heads(struct making *m)
+{
+	const struct npu_field *heads = field_called(m, "heads"), *dim = field_called(m, "dim"),
+			       *rotary = field_called(m, "rotary");
+	const int a = position_of(m, "a"), cosine = position_of(m, "cosine");
+	struct npu_matrix matrix;
+	bool vector;
+	if (!is_given(m, dim) && m->nodes[a] && m->views[a].rank >= 0 &&
+	    npu_mac_matrix_of(&m->views[a], &matrix, &vector)) {
+		uint64_t n = npu_field_get(heads, &m->insn);
+		if (matrix.cols % n)
+			return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[a]->span,
+						 "a is %s: its columns are not %" PRIu64 " heads",
+						 npu_mac_shape_text(&m->views[a]).text, n);
+		if (!give_dim(m, dim, matrix.cols / n, (unsigned)a, ""))
+			return false;
+	}
+	if (!is_given(m, rotary) && m->nodes[cosine] && m->views[cosine].rank >= 0 &&
+	    npu_mac_matrix_of(&m->views[cosine], &matrix, &vector))
+		return give_dim(m, rotary, 2 * matrix.cols, (unsigned)cosine, "");
 	return true;
 }
 
@@ -585,7 +632,9 @@ static bool give_operands(struct making *m)
 		if (!(pool ? give_pool(m, i) : give_operand(m, i, g)))
 			return false;
 	}
-	return check_complete(m) && check_shapes(m, mode);
+	if (m->op->format == &npu_formats[NPU_FORMAT_rope] && !give_heads(m))
+		return false;
+	return check_complete(m) && check_whole(m, mode);
 }
 
 /* ---- order, place ---- */
@@ -688,7 +737,7 @@ bool npu_mac_run_insn(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	m.positional = m.facts->positional;
 	m.npositional = m.facts->npositional;
 	m.insn = m.facts->initial;
-	m.given = m.nonzero = m.names = 0;
+	m.given = m.nonzero = m.several = m.names = 0;
 	memset(m.nodes, 0, sizeof m.nodes); /* the rest is read where it was written */
 	if (!give_operands(&m) || !give_refs(&m, stmt->insn.waits, stmt->insn.nwaits, m.insn.wait) ||
 	    !give_refs(&m, stmt->insn.posts, stmt->insn.nposts, m.insn.post))
