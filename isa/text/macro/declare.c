@@ -66,6 +66,19 @@ static const char *given_param(struct npu_mac *s, const char *name)
 	return value;
 }
 
+/* The statement is forgotten when it has run. */
+static bool keep_choices(struct npu_mac *s, const char **choices, unsigned n, struct npu_mac_choices *out)
+{
+	const char **names = npu_arena_alloc(s->arena, n, sizeof *names);
+	if (!names)
+		return npu_mac_no_memory(s);
+	*out = (struct npu_mac_choices){ names, n, false };
+	for (unsigned i = 0; i < n; i++)
+		if (!(names[i] = kept_text(s, s->arena, choices[i])))
+			return false;
+	return true;
+}
+
 static bool choose(struct npu_mac *s, const struct npu_mac_decl *d, const char *given, struct npu_mac_value *out)
 {
 	const char *word = given ? given : d->choices[0];
@@ -87,7 +100,7 @@ static bool choose(struct npu_mac *s, const struct npu_mac_decl *d, const char *
 	if (!symbol)
 		return false;
 	*out = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .word = symbol->name };
-	return true;
+	return n < 2 || keep_choices(s, d->choices, n, &out->choices);
 }
 
 static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_value *value)

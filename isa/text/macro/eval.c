@@ -153,33 +153,76 @@ static bool compute(struct npu_mac *s, const struct npu_mac_node *node, int64_t 
 	}
 }
 
+/* Of fp16, block16, row, words that instructions know: all of its kind. n 0: it is none. */
+static struct npu_mac_choices named_values(const char *name)
+{
+	for (unsigned kind = NPU_KIND_LOCAL; kind <= NPU_KIND_SCALE; kind++) {
+		const char *const *names;
+		unsigned n = npu_kind_names((enum npu_field_kind)kind, &names);
+		for (unsigned i = 0; i < n; i++)
+			if (strcmp(names[i], name) == 0)
+				return (struct npu_mac_choices){ names, n, true };
+	}
+	return (struct npu_mac_choices){ NULL, 0, true };
+}
+
+static bool is_word(const struct npu_mac_node *node)
+{
+	const struct npu_mac_binding *b = node->symbol->binding;
+	return b && b->value.kind == NPU_MAC_WORD;
+}
+
 /* A name that stands for a word, else the name itself, whatever else it means. */
 static const char *word_of(const struct npu_mac_node *node)
 {
-	const struct npu_mac_binding *b = node->symbol->binding;
-	return b && b->value.kind == NPU_MAC_WORD ? b->value.word : node->symbol->name;
+	return is_word(node) ? node->symbol->binding->value.word : node->symbol->name;
 }
 
 /* mask == causal: whether a name stands for that word. */
-static bool compare_words(const struct npu_mac_node *node, int64_t *out)
+static bool compares_words(const struct npu_mac_node *node)
 {
 	const struct npu_mac_node *a = node->a, *b = node->b;
 	bool equality = node->op == NPU_PUNCT2('=', '=') || node->op == NPU_PUNCT2('!', '=');
-	bool words = equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
-		     ((a->symbol->binding && a->symbol->binding->value.kind == NPU_MAC_WORD) ||
-		      (b->symbol->binding && b->symbol->binding->value.kind == NPU_MAC_WORD));
-	if (!words)
-		return false;
-	const char *x = word_of(a), *y = word_of(b);
-	*out = (strcmp(x, y) == 0) == (node->op == NPU_PUNCT2('=', '='));
-	return true;
+	return equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
+	       (is_word(a) || is_word(b));
+}
+
+/* A word that the other side can never be is a misspelt one. */
+static bool check_word(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_mac_node *other)
+{
+	char list[160];
+	size_t used = 0;
+	if (is_word(node) || !is_word(other))
+		return true;
+	const struct npu_mac_choices *choices = &other->symbol->binding->value.choices;
+	const char *word = node->symbol->name;
+	if (choices->open && named_values(word).n)
+		return true;
+	list[0] = '\0';
+	for (unsigned i = 0; i < choices->n; i++) {
+		if (strcmp(choices->names[i], word) == 0)
+			return true;
+		if (used < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? "|" : "",
+						 choices->names[i]);
+	}
+	const char *nearest = choices->n ? npu_nearest(word, choices->names, choices->n) : NULL;
+	return !choices->n || npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is none of %s%s%s%s", word, list,
+						nearest ? "; did you mean " : "", nearest ? nearest : "",
+						nearest ? "?" : "");
+}
+
+static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	*out = (strcmp(word_of(node->a), word_of(node->b)) == 0) == (node->op == NPU_PUNCT2('=', '='));
+	return check_word(s, node->a, node->b) && check_word(s, node->b, node->a);
 }
 
 static bool binary_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
 	int64_t a, b;
-	if (compare_words(node, out))
-		return true;
+	if (compares_words(node))
+		return compare_words(s, node, out);
 	if (!npu_mac_int(s, node->a, &a))
 		return false;
 	bool both = node->op == NPU_PUNCT2('&', '&'), either = node->op == NPU_PUNCT2('|', '|');
@@ -458,19 +501,6 @@ static bool is_sem(const struct npu_mac_value *value)
 	       (value->kind == NPU_MAC_OBJECT && value->object->kind == NPU_MAC_SEM_OBJECT);
 }
 
-/* fp16, block16, row: words that instructions know */
-static bool is_named_value(const char *name)
-{
-	for (unsigned kind = NPU_KIND_LOCAL; kind <= NPU_KIND_SCALE; kind++) {
-		const char *const *names;
-		unsigned n = npu_kind_names((enum npu_field_kind)kind, &names);
-		for (unsigned i = 0; i < n; i++)
-			if (strcmp(names[i], name) == 0)
-				return true;
-	}
-	return false;
-}
-
 bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_value *out)
 {
 	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
@@ -478,8 +508,9 @@ bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct np
 		*out = node->symbol->binding->value;
 		return out->kind != NPU_MAC_VIEW || (out->view = npu_mac_keep_view(s, out->view)) != NULL;
 	}
-	if (plain && is_named_value(node->symbol->name)) {
-		*out = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .word = node->symbol->name };
+	struct npu_mac_choices choices = plain ? named_values(node->symbol->name) : (struct npu_mac_choices){ .n = 0 };
+	if (choices.n) {
+		*out = (struct npu_mac_value){ .kind = NPU_MAC_WORD, .choices = choices, .word = node->symbol->name };
 		return true;
 	}
 	if (plain)

@@ -67,8 +67,16 @@ struct npu_mac_view {
 
 enum npu_mac_value_kind { NPU_MAC_INT, NPU_MAC_WORD, NPU_MAC_OBJECT, NPU_MAC_VIEW, NPU_MAC_SEM };
 
+/* What a word could have been instead. n 0: anything. */
+struct npu_mac_choices {
+	const char *const *names;
+	unsigned n;
+	bool open; /* or any other word that instructions know */
+};
+
 struct npu_mac_value {
 	enum npu_mac_value_kind kind;
+	struct npu_mac_choices choices; /* of a word */
 	union {
 		int64_t number;
 		const char *word;
