@@ -181,6 +181,16 @@ START_TEST(types_without_a_field_follow_from_the_instruction)
 }
 END_TEST
 
+START_TEST(a_reference_may_start_from_what_a_tensor_held_before)
+{
+	struct npu_macro *m = assemble(".tensor X[4] fp16 in\n.tensor O[4] fp16 inout = O + X\n.let a = 1\n");
+	const struct npu_reference_node *sum = m->tensors[1].reference;
+	ck_assert_int_eq(sum->kind, NPU_REFERENCE_ADD);
+	ck_assert_uint_eq(sum->a->tensor, 1);
+	npu_macro_free(m);
+}
+END_TEST
+
 START_TEST(dimensions_merge_drop_and_turn)
 {
 	/* two heads of 4 x 64, dense: one matrix of 8 rows */
@@ -542,6 +552,10 @@ static const struct {
 	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A @ A\n", "3 x 4 @ 3 x 4: [m, k] @ [k, n]", 2 },
 	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A\n.let x = 1\n",
 	  "the reference is 3 x 4, and C is 3 x 3", 2 },
+	{ ".tensor X[4] fp16 in\n.tensor P[4] fp16 out = X\n.tensor O[4] fp16 out = P * 2\n",
+	  "t.npu:3:25: a reference starts from what is there before the program runs, and the program fills P: write", 2 },
+	{ ".tensor X[4] fp16 in\n.tensor O[4] fp16 out = X + O\n", "t.npu:2:29: a reference starts from what", 2 },
+	{ ".tensor X[4] fp16 temp\n.tensor O[4] fp16 out = X\n", "t.npu:2:25: a reference starts from what", 2 },
 	{ ".for i in 0..3\nsync.load\n", "t.npu:1:1: .for without its .end", 2 },
 	{ ".let x = 1\n.end\n", ".end without .for, .if or .macro before it", 2 },
 	{ ".for i in 0..2\n.region \"x\"\n.end\n", "2 of the .region directives in this block have no .endregion", 2 },
@@ -629,6 +643,7 @@ static Suite *suite(void)
 	tcase_add_test(t, sizes_and_types_follow_from_the_operands);
 	tcase_add_test(t, sizes_that_follow_from_several_fields_are_found_and_checked);
 	tcase_add_test(t, types_without_a_field_follow_from_the_instruction);
+	tcase_add_test(t, a_reference_may_start_from_what_a_tensor_held_before);
 	tcase_add_test(t, dimensions_merge_drop_and_turn);
 	tcase_add_test(t, operands_that_follow_need_not_be_written);
 	suite_add_tcase(s, t);

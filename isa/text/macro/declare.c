@@ -330,6 +330,7 @@ static bool add_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct n
 		s->tensor_room = room;
 	}
 	s->tensors[s->ntensors] = (struct npu_macro_tensor){ 0 };
+	o->dir = d->dir;
 	o->index = npu_assembly_tensor(s->assembly, &t);
 	s->ntensors++;
 	return true;

@@ -55,6 +55,13 @@ static const struct npu_reference_node *tensor_of(struct npu_mac *s, const struc
 	struct npu_reference_node *r = new_node(s, NPU_REFERENCE_TENSOR);
 	if (!r)
 		return NULL;
+	if (object->dir == NPU_TENSOR_OUT || object->dir == NPU_TENSOR_TEMP) {
+		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
+				  "a reference starts from what is there before the program runs, and the program "
+				  "fills %s: write what %s should be instead",
+				  object->name, object->name);
+		return NULL;
+	}
 	if (node->n) {
 		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "a reference takes whole tensors");
 		return NULL;

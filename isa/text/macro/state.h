@@ -43,6 +43,7 @@ struct npu_mac_object {
 	struct npu_mac_dim dim[NPU_MAX_RANK];
 	uint64_t bytes; /* of each buffer */
 	uint64_t addr;  /* of a tensor */
+	unsigned dir;   /* of a tensor: enum npu_tensor_dir */
 	/* buffers */
 	bool accum, placed, freed;
 	int64_t at, bank, step;
