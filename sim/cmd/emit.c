@@ -14,7 +14,8 @@ static bool emit_source(const struct work *work, const char *path, struct npu_er
 {
 	if (program_form(path, PROGRAM_TEXT) == PROGRAM_BINARY)
 		return npu_fail(err, NPU_ERR_USAGE, "--style=macro writes text, and %s would be binary", path);
-	char *text = emit_macro(work->kernel, &work->args, err);
+	struct npu_capacity capacity = hw_capacity(&work->config.hw);
+	char *text = emit_macro(work->kernel, &work->args, work->program, &capacity, err);
 	bool ok = text && write_file(path, text, strlen(text), err);
 	free(text);
 	return ok;

@@ -3,6 +3,7 @@
  * commas between. */
 #include "sim/cmd/emit_macro.h"
 
+#include "isa/macro.h"
 #include "sim/simulate_parts.h"
 #include "traces/programs.h"
 
@@ -94,7 +95,7 @@ static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *
 	return true;
 }
 
-char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, struct npu_error *err)
+static char *source_of(const struct npu_kernel *kernel, const struct npu_args *args, struct npu_error *err)
 {
 	const struct traces_program *program = traces_program_find(kernel->name);
 	bool written[NPU_MAX_PARAMS] = { false };
@@ -122,4 +123,47 @@ char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, s
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* ---- buffers ---- */
+
+static uint64_t buffer_bytes(const struct npu_program *p)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < p->nbuffers; i++)
+		bytes += p->buffers[i].bytes;
+	return bytes;
+}
+
+/* Whether a source fits the machine and takes the buffers that the kernel took. */
+static bool takes_buffers(const char *text, const struct npu_program *program, const struct npu_capacity *capacity)
+{
+	struct npu_macro_options options = { .capacity = capacity };
+	struct npu_error ignored = { .code = NPU_ERR_NONE };
+	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, &ignored);
+	bool same = m && m->program->nbuffers == program->nbuffers &&
+		    buffer_bytes(m->program) == buffer_bytes(program);
+	npu_macro_free(m);
+	return same;
+}
+
+char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_program *program,
+		 const struct npu_capacity *capacity, struct npu_error *err)
+{
+	char *text = source_of(kernel, args, err);
+	int buffering = npu_param_index(kernel, "buffering");
+	struct npu_args fewer = *args;
+	while (text && !takes_buffers(text, program, capacity)) {
+		free(text);
+		if (buffering < 0 || fewer.value[buffering] == 0) {
+			npu_fail(err, NPU_ERR_FIT,
+				 "%s has no room for all of its second buffers here and takes %" PRIu32
+				 " buffers; its source takes as many of each: --style=flat writes the instructions",
+				 kernel->name, program->nbuffers);
+			return NULL;
+		}
+		fewer.value[buffering]--;
+		text = source_of(kernel, &fewer, err);
+	}
+	return text;
 }

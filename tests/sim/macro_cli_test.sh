@@ -188,6 +188,8 @@ for kernel in qk_tiled gemm mask_softmax kv_fetch_paged; do
     says 0 '' emit "$kernel" --style=macro -o mine.npu
     cmp -s mine.npu "$traces/$kernel.npu" || says 0 '' asm mine.npu -o mine.npub
 done
+says 1 'gemm has no room for all of its second buffers here and takes 7 buffers; its source takes as many of each: --style=flat writes the instructions' \
+    emit gemm --hw tiny-256k --style=macro
 says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
 says 2 'mask=window: the source of flash_attention knows none|causal; --style=flat writes the rest' \
     emit flash_attention mask=window --style macro
