@@ -327,5 +327,7 @@ int cli_main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* People's comments may be UTF-8. Numbers stay as they are everywhere: LC_NUMERIC is not touched. */
 	setlocale(LC_CTYPE, "");
-	return finish_stdout(dispatch(argc, argv));
+	int status = finish_stdout(dispatch(argc, argv));
+	plugin_end(status);
+	return status;
 }

@@ -4,10 +4,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/reference.h"
@@ -25,12 +27,21 @@ static struct plugin {
 	struct npu_kernel kernel; /* the same with watched functions */
 	struct npu_param params[NPU_MAX_PARAMS];
 	int calls; /* that have begun and not ended */
-	int out;   /* stdout, put aside during a call */
+	pid_t pid;
+	int out;                       /* stdout, put aside during a call */
+	struct stat out_file, err_file; /* what it and stderr are */
 } plugin;
 
 void plugin_watched_by(struct plugin_watch *watch)
 {
 	plugin.watch = watch;
+}
+
+/* What a descriptor is, all zero when it is not open. */
+static struct stat file_of(int fd)
+{
+	struct stat file = { 0 };
+	return fstat(fd, &file) == 0 ? file : (struct stat){ 0 };
 }
 
 /* During a call stdout is stderr: a plug-in that prints shall not print into a report. */
@@ -39,7 +50,10 @@ static void enter(enum plugin_call call)
 	if (plugin.calls++)
 		return;
 	fflush(stdout);
-	plugin.out = dup(STDOUT_FILENO);
+	plugin.pid = getpid();
+	plugin.out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	plugin.out_file = file_of(plugin.out);
+	plugin.err_file = file_of(STDERR_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (!plugin.watch)
 		return;
@@ -48,15 +62,41 @@ static void enter(enum plugin_call call)
 	plugin.watch->call = call;
 }
 
+/* Whether a descriptor that was open before the call is still what it was. */
+static bool is_still(int fd, const struct stat *before)
+{
+	struct stat now = file_of(fd);
+	return before->st_ino == 0 || (now.st_dev == before->st_dev && now.st_ino == before->st_ino);
+}
+
 static void leave(void)
 {
 	if (--plugin.calls)
 		return;
+	/* A fork of the plug-in that it let go on. */
+	if (getpid() != plugin.pid)
+		_exit(1);
+	if (plugin.watch && (!is_still(STDERR_FILENO, &plugin.err_file) || !is_still(plugin.out, &plugin.out_file))) {
+		plugin.watch->closed = true;
+		_exit(1);
+	}
+	/* Where the plug-in closed it, what it printed would go to the report. */
+	dup2(STDERR_FILENO, STDOUT_FILENO);
 	fflush(stdout);
-	dup2(plugin.out, STDOUT_FILENO);
-	close(plugin.out);
+	if (dup2(plugin.out, STDOUT_FILENO) >= 0)
+		close(plugin.out);
+	else
+		close(STDOUT_FILENO); /* as it was */
 	if (plugin.watch)
 		plugin.watch->call = PLUGIN_CALL_NONE;
+}
+
+void plugin_end(int status)
+{
+	if (!plugin.watch)
+		return;
+	plugin.watch->status = status;
+	enter(PLUGIN_CALL_END);
 }
 
 /* ---- the functions ---- */

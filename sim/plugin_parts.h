@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the child that holds a plug-in and the parent that watches it share. */
+/* What the process that holds a plug-in and the one that watches it share. */
 #ifndef NPU_SIM_PLUGIN_PARTS_H
 #define NPU_SIM_PLUGIN_PARTS_H
+
+#include <sys/types.h>
 
 #include "sim/plugin.h"
 
 /* The calls into a plug-in. X(NAME, text) */
 #define PLUGIN_CALLS(X)                                                                                                \
-	X(NONE, "")                                                                                                    \
+	X(NONE, "what it left behind")                                                                                                    \
 	X(LOAD, "loading it")                                                                                          \
 	X(RESOLVE, "resolve")                                                                                          \
 	X(EMIT, "emit")                                                                                                \
 	X(EXPECT, "expect")                                                                                            \
 	X(REFERENCE, "reference")                                                                                      \
-	X(BOUND, "bound")
+	X(BOUND, "bound")                                                                                              \
+	X(END, "a destructor or atexit function of it")
 
 enum plugin_call {
 #define PLUGIN_CALL_ENUM(NAME, text) PLUGIN_CALL_##NAME,
@@ -25,12 +28,22 @@ enum plugin_call {
 struct plugin_watch {
 	_Atomic uint64_t since_ns;   /* CLOCK_MONOTONIC when the call began */
 	_Atomic uint64_t base_bytes; /* resident memory of the child at that time */
+	_Atomic int closed;          /* the call closed descriptors that the child needs, and the child has ended itself */
+	_Atomic int status;          /* with which the child ends, during the call END */
 	_Atomic int call;
+};
+
+struct plugin_limits {
+	double seconds; /* of a call, 0: none */
+	uint64_t bytes; /* 0: none */
 };
 
 uint64_t plugin_now_ns(void);
 /* Resident memory of a process, 0 when it cannot be told. */
 uint64_t plugin_resident(long pid);
+/* Forks once more. NULL in the child, which is to run the command. The process itself watches the child, or the end of
+ * `parent`, and ends with the command's exit status; it returns only when there is no child: what failed, with errno. */
+const char *plugin_watch_over(const char *path, const struct plugin_limits *, pid_t parent);
 /* Where the child tells what it does; NULL: nobody watches. */
 void plugin_watched_by(struct plugin_watch *);
 /* Whether a kernel is one that npusim can rely on. `file` is what errors call it. */

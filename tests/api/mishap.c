@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plug-in with everything that can be wrong with one: a struct that STRUCT chooses when it is compiled, a function
  * that misbehaves as MISHAP=WHERE:WHAT in the environment says. */
+#define _DEFAULT_SOURCE 1 /* fork and kill, in C17 */
 #include <npu.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,28 @@ enum { GOOD, OTHER_ABI, NO_HEADER, SHORT, NEWER, LONGER, NO_NAME, NO_EMIT, NO_SU
 #define STRUCT GOOD
 #endif
 
+static void loop(void)
+{
+	for (volatile int i = 0;; i = !i)
+		continue;
+}
+
+/* A process of its own session that ends with nobody; its id goes to the file `forked`. */
+static void leave_child(void)
+{
+	if (fork() != 0)
+		return;
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	FILE *out = fopen("forked.new", "w");
+	fprintf(out, "%d\n", (int)getpid());
+	fclose(out);
+	rename("forked.new", "forked");
+	for (;;)
+		pause();
+}
+
 static void misbehave(const char *what)
 {
 	if (strcmp(what, "crash") == 0) {
@@ -23,8 +47,7 @@ static void misbehave(const char *what)
 	} else if (strcmp(what, "exit") == 0) {
 		exit(0);
 	} else if (strcmp(what, "loop") == 0) {
-		for (volatile int i = 0;; i = !i)
-			continue;
+		loop();
 	} else if (strcmp(what, "sleep") == 0) {
 		for (;;)
 			pause();
@@ -36,6 +59,24 @@ static void misbehave(const char *what)
 	} else if (strcmp(what, "close") == 0) {
 		for (int fd = 3; fd < 64; fd++)
 			close(fd);
+	} else if (strcmp(what, "closeall") == 0) {
+		for (int fd = 0; fd < 64; fd++)
+			close(fd);
+	} else if (strcmp(what, "stderr") == 0) {
+		fclose(stderr);
+	} else if (strcmp(what, "atexit") == 0) {
+		atexit(loop);
+	} else if (strcmp(what, "fork") == 0) {
+		leave_child();
+	} else if (strcmp(what, "forkloop") == 0) {
+		leave_child();
+		loop();
+	} else if (strcmp(what, "twin") == 0) {
+		fork(); /* both go on */
+	} else if (strcmp(what, "parent") == 0) {
+		kill(getppid(), SIGKILL);
+		for (;;)
+			pause();
 	}
 }
 
@@ -160,3 +201,4 @@ void call_it(void) { a_function_that_nobody_has(); }
 #endif
 
 static __attribute__((constructor)) void begin(void) { misbehave(what_in("load")); }
+static __attribute__((destructor)) void end(void) { misbehave(what_in("unload")); }

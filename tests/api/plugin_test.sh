@@ -86,20 +86,79 @@ for command in 'kernel show' emit check; do
 done
 MISHAP=load:crash says 1 './good.so: loading it crashed: Segmentation fault (signal 11)' check ./good.so
 MISHAP=load:exit says 1 './good.so: loading it called exit(0)' check ./good.so
-MISHAP=emit:close runs run ./good.so -q
 
-# Whoever ends npusim ends the plug-in.
-MISHAP=emit:sleep "$NPUSIM" run ./good.so >out 2>err &
-parent=$! child=''
-for ((i = 0; i < 100000; i++)); do
-    child=$(cat "/proc/$parent/task/$parent/children" 2>/dev/null) && [ -n "$child" ] && break
+# Without its descriptors the child cannot say anything.
+for what in close closeall stderr; do
+    for call in load resolve emit reference; do
+        text=$call
+        [ $call = load ] && text='loading it'
+        MISHAP=$call:$what says 1 "./good.so: $text closed a descriptor that it had not opened" run ./good.so --values -q
+    done
 done
-kill -TERM $parent && wait $parent 2>/dev/null
-[ -n "$child" ] || fail 'the plug-in does not run in a child'
-for ((i = 0; i < 100000; i++)); do
-    [ -d "/proc/${child// /}" ] || break
+
+# What it does when the process ends, after all is printed, is a call as any other.
+runs run ./good.so
+cp out printed
+at_end='./good.so: a destructor or atexit function of it'
+# ends TEXT: npusim run ./good.so prints everything, ends with 1, says that.
+ends() {
+    timeout 60 "$NPUSIM" run ./good.so --plugin-timeout 0.3 >out 2>err </dev/null
+    [ $? = 1 ] || fail "MISHAP=$MISHAP: not ended with 1"
+    echo "npusim: $at_end $1" | diff - err >&2 || fail "MISHAP=$MISHAP: other words"
+    cmp out printed || fail "MISHAP=$MISHAP: other output"
+}
+for mishap in emit:atexit load:atexit unload:loop unload:sleep; do
+    MISHAP=$mishap ends 'has not returned after 0.3 s (--plugin-timeout sets the limit)'
 done
-[ ! -d "/proc/${child// /}" ] || [ "$(awk '/^State/ { print $2 }' "/proc/${child// /}/status")" = Z ] || fail 'the child outlives npusim'
+MISHAP=unload:crash ends 'crashed: Segmentation fault (signal 11)'
+MISHAP=unload:abort ends 'crashed: Aborted (signal 6)'
+MISHAP=unload:loop timeout 60 "$NPUSIM" kernel show ./good.so --plugin-timeout 0.3 >out 2>err
+[ $? = 1 ] && grep -qx "npusim: $at_end has not returned after 0.3 s .*" err || fail "kernel show: $(cat err)"
+
+# Of what it forks nothing stays, and nothing prints a report twice.
+# gone PID: that process ends.
+gone() {
+    for ((i = 0; i < 100000; i++)); do
+        [ -d "/proc/$1" ] || return 0
+        [ "$(awk '/^State/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != Z ] || return 0
+    done
+    return 1
+}
+# when_there FILE
+when_there() {
+    for ((i = 0; i < 1000000; i++)); do
+        [ ! -e "$1" ] || return 0
+    done
+    fail "no $1"
+}
+MISHAP=emit:twin runs run ./good.so
+cmp out printed || fail 'a fork of the plug-in prints, too'
+for call in load emit unload; do
+    rm -f forked
+    MISHAP=$call:fork timeout 60 "$NPUSIM" run ./good.so >out 2>err </dev/null || fail "MISHAP=$call:fork: exit status $?: $(cat err)"
+    cmp out printed || fail "MISHAP=$call:fork: other output"
+    # It may be ended before it has written its number.
+    [ ! -e forked ] || gone "$(cat forked)" || fail "MISHAP=$call:fork: a process stays behind"
+done
+
+# Whoever ends npusim ends the plug-in, and what it forked.
+for signal in INT TERM HUP KILL; do
+    rm -f forked
+    # A shell without job control has INT ignored in the background.
+    MISHAP=emit:forkloop python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$NPUSIM" run ./good.so >out 2>err &
+    parent=$!
+    when_there forked
+    descendants=$(ps -e -o pid=,ppid= | awk -v top=$parent '{ of[$1] = $2 }
+        END { for (p in of) { for (q = p; q in of && q != top; q = of[q]) ; if (q == top && p != top) print p } }')
+    [ "$(wc -w <<<"$descendants")" -ge 3 ] || fail "the plug-in does not run in a child with a watcher: $descendants"
+    kill -$signal $parent && wait $parent 2>/dev/null
+    for pid in $descendants $(cat forked); do
+        gone "$pid" || fail "SIG$signal: process $pid outlives npusim"
+    done
+done
+MISHAP=emit:parent says 1 './good.so: the process that watched it was ended: Killed (signal 9)' run ./good.so
 
 # A program that comes through a named pipe is read once.
 mkfifo program.fifo
