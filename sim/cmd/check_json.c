@@ -26,15 +26,45 @@ static json_t *lines_json(const char *text)
 
 /* ---- npusim.check/1 ---- */
 
-static json_t *site_json(const struct npu_program *p, const struct npu_check_site *site)
+static json_t *number_or_null(uint64_t number)
 {
-	const struct npu_place *place = &p->place[site->insn];
+	return number ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text && text[0] ? report_json_text(text) : json_null();
+}
+
+/* "i=0 j=2" as an object; names and numbers come from the assembler. */
+static json_t *loops_json(const struct check_result *r, uint32_t insn)
+{
+	char text[256];
+	json_t *loops = json_object();
+	if (!r->work->macro)
+		return loops;
+	npu_macro_loop_values(r->work->macro, insn, text, sizeof text);
+	for (char *save = NULL, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		char *value = strchr(word, '=');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		json_object_set_new(loops, word, json_integer(strtoll(value, NULL, 10)));
+	}
+	return loops;
+}
+
+static json_t *site_json(const struct check_result *r, const struct npu_finding *f, unsigned n)
+{
+	const struct npu_program *p = r->work->program;
+	const struct npu_check_site *site = &f->site[n];
+	struct check_place place = check_place_of_site(r, f, n);
 	uint32_t region = p->region[site->insn];
-	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "instruction", (json_int_t)site->insn, "mnemonic",
+	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "instruction", (json_int_t)site->insn, "mnemonic",
 			 npu_op_mnemonic(p->insns[site->insn].op), "operand", site->operand, "does", site->role, "file",
-			 place->line ? report_json_text(p->files[place->file]) : json_null(), "line",
-			 place->line ? json_integer(place->line) : json_null(), "region",
-			 region != NPU_NO_REGION ? report_json_text(p->regions[region].name) : json_null());
+			 text_or_null(place.file), "line", number_or_null(place.line), "column", number_or_null(place.column),
+			 "loops", loops_json(r, site->insn), "region",
+			 text_or_null(region != NPU_NO_REGION ? p->regions[region].name : NULL));
 }
 
 static json_t *bytes_json(const struct npu_check_bytes *b)
@@ -60,12 +90,14 @@ static json_t *cost_json(const struct check_result *r, const struct npu_finding 
 static json_t *finding_json(const struct check_result *r, const struct npu_finding *f)
 {
 	const struct npu_program *p = r->work->program;
+	struct check_place place = check_place_of(r, f);
 	json_t *sites = json_array();
 	for (unsigned i = 0; i < f->nsites; i++)
-		json_array_append_new(sites, site_json(p, &f->site[i]));
-	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind), "severity",
-			 npu_check_severity_name(npu_check_severity_of(f->kind)), "text", report_json_text(f->text), "notes",
-			 lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
+		json_array_append_new(sites, site_json(r, f, i));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind),
+			 "severity", npu_check_severity_name(npu_check_severity_of(f->kind)), "file", text_or_null(place.file),
+			 "line", number_or_null(place.line), "column", number_or_null(place.column), "text",
+			 report_json_text(f->text), "notes", lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
 			 bytes_json(&f->bytes), "semaphore",
 			 f->sem == NPU_CHECK_NOBODY ? json_null() : report_json_text(p->sems[f->sem].name),
 			 f->kind == NPU_CHECK_REDUNDANT ? "waits" : "cost_bytes",
@@ -114,7 +146,8 @@ static json_t *rules_json(void)
 	return rules;
 }
 
-/* A path as a relative or absolute URI reference: RFC 3986, 2.1. */
+/* A path as a URI reference: a relative one stays relative, an absolute one is a file on this machine (RFC 3986, 2.1;
+ * RFC 8089, 2). */
 static json_t *uri_json(const char *path)
 {
 	char *text = NULL;
@@ -122,6 +155,8 @@ static json_t *uri_json(const char *path)
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
+	if (*path == '/')
+		fputs("file://", out);
 	for (; *path; path++)
 		if ((unsigned char)*path < 0x80 && (isalnum(*path) || strchr("-._~/", *path)))
 			fputc(*path, out);
@@ -144,48 +179,70 @@ static json_t *column_json(const char *line, int length, unsigned column)
 }
 
 /* Lines start at 1; what has no line is located in the program as a whole. */
-static json_t *location_json(const struct check_result *r, const struct npu_finding *f, unsigned site)
+static json_t *location_json(const struct check_result *r, const struct check_place *place)
 {
-	const struct npu_program *p = r->work->program;
-	const struct npu_place *place = f->nsites ? &p->place[f->site[site].insn] : NULL;
-	const char *line;
-	unsigned column = 1, width = 1;
-	if (!place || !place->line)
+	if (!place->line)
 		return json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
 				 uri_json(r->work->subject));
 	json_t *region = json_pack("{s:I}", "startLine", (json_int_t)place->line);
-	int length = r->sources ? source_line(r->sources, f->site[site].insn, &line) : -1;
-	if (length >= 0) {
-		source_caret(p, &f->site[site], f->sem, line, length, &column, &width);
-		json_object_set_new(region, "startColumn", column_json(line, length, column));
-		json_object_set_new(region, "endColumn", column_json(line, length, column + width));
+	if (place->column) {
+		json_object_set_new(region, "startColumn", column_json(place->text, place->length, place->column));
+		json_object_set_new(region, "endColumn",
+				    column_json(place->text, place->length, place->column + place->width));
 	}
-	return json_pack("{s:{s:{s:o}, s:o}}", "physicalLocation", "artifactLocation", "uri",
-			 uri_json(p->files[place->file]), "region", region);
+	return json_pack("{s:{s:{s:o}, s:o}}", "physicalLocation", "artifactLocation", "uri", uri_json(place->file),
+			 "region", region);
 }
 
-static json_t *related_json(const struct check_result *r, const struct npu_finding *f)
+/* "#2 matmul, i=0 j=2: reads" */
+static json_t *site_text_json(const struct check_result *r, const struct npu_check_site *site)
 {
 	const struct npu_program *p = r->work->program;
+	char loops[256] = "", text[512];
+	if (r->work->macro)
+		npu_macro_loop_values(r->work->macro, site->insn, loops, sizeof loops);
+	snprintf(text, sizeof text, "#%" PRIu32 " %s%s%s: %s", site->insn, npu_op_mnemonic(p->insns[site->insn].op),
+		 loops[0] ? ", " : "", loops, site->role);
+	return report_json_text(text);
+}
+
+/* All sites: the first one too, for its loops and for what it does. */
+static json_t *related_json(const struct check_result *r, const struct npu_finding *f)
+{
 	json_t *related = json_array();
-	for (unsigned i = 1; i < f->nsites; i++) {
-		char text[256];
-		json_t *location = location_json(r, f, i);
-		snprintf(text, sizeof text, "#%" PRIu32 " %s %s", f->site[i].insn,
-			 npu_op_mnemonic(p->insns[f->site[i].insn].op), f->site[i].role);
-		json_object_set_new(location, "message", json_pack("{s:s}", "text", text));
+	for (unsigned i = 0; i < f->nsites; i++) {
+		struct check_place place = check_place_of_site(r, f, i);
+		json_t *location = location_json(r, &place);
+		json_object_set_new(location, "message", json_pack("{s:o}", "text", site_text_json(r, &f->site[i])));
 		json_array_append_new(related, location);
 	}
 	return related;
 }
 
+/* Lines of text with real breaks between them; what stands in each may be shown. */
+static json_t *message_json(const struct npu_finding *f)
+{
+	json_t *lines = lines_json(f->notes), *line, *message = NULL;
+	char *text = NULL;
+	size_t size, i;
+	FILE *out = open_memstream(&text, &size);
+	json_array_insert_new(lines, 0, report_json_text(f->text));
+	if (out) {
+		json_array_foreach(lines, i, line)
+			fprintf(out, "%s%s", i ? "\n" : "", json_string_value(line) ? json_string_value(line) : "");
+		message = fclose(out) == 0 ? json_string(text) : NULL;
+		free(text);
+	}
+	json_decref(lines);
+	return message;
+}
+
 static json_t *result_json(const struct check_result *r, const struct npu_finding *f)
 {
-	char text[8192];
-	snprintf(text, sizeof text, "%s%s%s", f->text, f->notes[0] ? "\n" : "", f->notes);
+	struct check_place place = check_place_of(r, f);
 	return json_pack("{s:s, s:I, s:s, s:{s:o}, s:[o], s:o, s:I}", "ruleId", npu_check_id(f->kind), "ruleIndex",
 			 (json_int_t)f->kind, "level", npu_check_severity_name(npu_check_severity_of(f->kind)),
-			 "message", "text", report_json_text(text), "locations", location_json(r, f, 0), "relatedLocations",
+			 "message", "text", message_json(f), "locations", location_json(r, &place), "relatedLocations",
 			 related_json(r, f), "occurrenceCount", (json_int_t)f->count);
 }
 

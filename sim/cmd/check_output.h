@@ -35,6 +35,12 @@ void check_result_fini(struct check_result *);
 /* 0 when there is no error (and, with `werror`, no warning), else 1. */
 int check_status(const struct check_result *, bool werror);
 
+/* Where a finding is reported: its first site, or the line that declares its semaphore. */
+struct check_place check_place_of(const struct check_result *, const struct npu_finding *);
+struct check_place check_place_of_site(const struct check_result *, const struct npu_finding *, unsigned site);
+/* Whether it is about the declaration of its semaphore; its site is then an example of its use. */
+bool check_is_at_declaration(const struct npu_finding *);
+
 /* Every finding with its source lines, and a summary. */
 void check_print_text(const struct check_result *, FILE *);
 /* npusim.check/1 and SARIF 2.1.0; new references, NULL when out of memory. */

@@ -249,7 +249,7 @@ void source_caret(const struct npu_program *program, const struct npu_check_site
 	*width = (unsigned)(to - from);
 }
 
-bool source_of_sem(struct sources *s, uint32_t insn, uint32_t sem, uint32_t *number, unsigned *column)
+bool source_of_sem(struct sources *s, uint32_t insn, uint32_t sem, struct check_place *found)
 {
 	const struct npu_place *place = &s->program->place[insn];
 	const struct source *source = place->line ? open_source(s, place->file) : NULL;
@@ -264,8 +264,8 @@ bool source_of_sem(struct sources *s, uint32_t insn, uint32_t sem, uint32_t *num
 		at = find_word(line, at + 4, length, base);
 		if (at < 0)
 			continue;
-		*number = i;
-		*column = (unsigned)at + 1;
+		*found = (struct check_place){ .line = i, .column = (unsigned)at + 1, .width = (unsigned)strlen(base),
+					       .text = line, .length = length };
 		return true;
 	}
 	return false;

@@ -7,6 +7,15 @@
 
 struct sources;
 
+/* A place in a source file, as far as it is known. */
+struct check_place {
+	const char *file;       /* NULL: none */
+	uint32_t line;          /* from 1; 0: none */
+	unsigned column, width; /* bytes, the first column is 1; 0: the file cannot be read */
+	const char *text;       /* the line, not NUL-terminated */
+	int length;             /* of it; -1: the file cannot be read */
+};
+
 /* Reads files as they are asked for: by their name as it is, beside `path` (the program's file, NULL: none), and in the
  * source tree that the program was built from. NULL when out of memory. */
 struct sources *sources_new(const struct npu_program *, const char *path);
@@ -17,7 +26,7 @@ int source_line(struct sources *, uint32_t insn, const char **line);
  * length. */
 void source_caret(const struct npu_program *, const struct npu_check_site *, uint32_t sem, const char *line, int length,
 		  unsigned *column, unsigned *width);
-/* The line in which a semaphore is declared and where its name stands there; false when that is not found. */
-bool source_of_sem(struct sources *, uint32_t insn, uint32_t sem, uint32_t *line, unsigned *column);
+/* Where a semaphore is declared, but for the name of the file; false when that is not found. */
+bool source_of_sem(struct sources *, uint32_t insn, uint32_t sem, struct check_place *);
 
 #endif

@@ -23,26 +23,12 @@ static bool same_line(const struct npu_program *p, uint32_t a, uint32_t b)
 /* "qk.npu:17:5: ", as far as that is known. */
 static void print_place(const struct check_result *r, const struct npu_finding *f, FILE *out)
 {
-	const struct npu_program *p = program_of(r);
-	const char *line;
-	uint32_t declared;
-	unsigned column = 0, width;
-	if (!f->nsites || !p->place[f->site[0].insn].line) {
-		fprintf(out, "%s: ", r->work->subject);
-		return;
-	}
-	const struct npu_place *place = &p->place[f->site[0].insn];
-	if (f->kind == NPU_CHECK_NEVER_WAITED && r->sources &&
-	    source_of_sem(r->sources, f->site[0].insn, f->sem, &declared, &column)) {
-		fprintf(out, "%s:%" PRIu32 ":%u: ", p->files[place->file], declared, column);
-		return;
-	}
-	int length = r->sources ? source_line(r->sources, f->site[0].insn, &line) : -1;
-	fprintf(out, "%s:%" PRIu32 ":", p->files[place->file], place->line);
-	if (length >= 0) {
-		source_caret(p, &f->site[0], f->sem, line, length, &column, &width);
-		fprintf(out, "%u:", column);
-	}
+	struct check_place place = check_place_of(r, f);
+	fprintf(out, "%s:", place.line ? place.file : r->work->subject);
+	if (place.line)
+		fprintf(out, "%" PRIu32 ":", place.line);
+	if (place.column)
+		fprintf(out, "%u:", place.column);
 	fputc(' ', out);
 }
 
@@ -171,7 +157,7 @@ static void print_finding(const struct check_result *r, const struct npu_finding
 {
 	print_place(r, f, out);
 	fprintf(out, "%s: %s\n", npu_check_severity_name(npu_check_severity_of(f->kind)), f->text);
-	if (f->kind != NPU_CHECK_NEVER_WAITED)
+	if (!check_is_at_declaration(f))
 		for (unsigned n = 0; n < f->nsites; n++)
 			print_site(r, f, n, out);
 	print_indented(f->notes, out);

@@ -154,7 +154,47 @@ assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["rule
 place = result["locations"][0]["physicalLocation"]
 assert place["artifactLocation"]["uri"] == "qk.npu"
 assert place["region"] == {"startLine": 22, "startColumn": 10, "endColumn": 14}
-assert len(result["relatedLocations"]) == 1
+related = result["relatedLocations"]
+assert [l["message"]["text"] for l in related] == ["#7 load: writes", "#2 matmul: reads"]
+# A message has real line breaks, and no backslash that stands for one.
+assert result["message"]["text"].split("\n")[1:] == ["missing edge: #2 matmul -> #7 load",
+    "fix: line 22 waits for k_free[0], which line 13 posts when it ends"], result["message"]["text"]
+assert "\\" not in result["message"]["text"]
+END
+
+    # Text, JSON and SARIF put a finding into one place, and name the turns of the loops.
+    cat >loops.npu <<'END'
+.sem	a[2], b
+.for i in 0..2
+  .for j in 0..2
+    load sram:0x0, dram:0x0 rows=1 cols=32 post a[j]
+  .end
+.end
+matmul acc:0x0, sram:0x0, sram:0x0 m=1 n=1 k=32
+END
+    status 1 loops.npu
+    cp out loops.txt
+    status 1 loops.npu --format json -o loops.json
+    status 1 "$PWD/loops.npu" --format sarif -o loops.sarif
+    python3 - loops.txt loops.json loops.sarif "$PWD" <<'END' || fail "places: $(cat loops.txt)"
+import json, re, sys, urllib.parse
+text = re.findall(r"^loops.npu:(\d+):(\d+): (?:error|warning): (.*)$", open(sys.argv[1]).read(), re.M)
+found = json.load(open(sys.argv[2]))["findings"]
+results = json.load(open(sys.argv[3]))["runs"][0]["results"]
+assert len(text) == len(found) == len(results) >= 2, text
+for (line, column, what), f, s in zip(text, found, results):
+    place = s["locations"][0]["physicalLocation"]
+    assert f["text"] == what and (str(f["line"]), str(f["column"])) == (line, column)
+    assert (place["region"]["startLine"], place["region"]["startColumn"]) == (f["line"], f["column"])
+    assert place["artifactLocation"]["uri"] == "file://" + urllib.parse.quote(sys.argv[4]) + "/loops.npu"
+never = next(f for f in found if f["kind"] == "never-waited")
+assert (never["line"], never["column"]) == (1, 6) and never["sites"][0]["line"] == 4
+race = next(n for n, f in enumerate(found) if f["kind"] == "race")
+site = next(n for n, s in enumerate(found[race]["sites"]) if s["mnemonic"] == "load")
+loops = found[race]["sites"][site]["loops"]
+assert set(loops) == {"i", "j"} and found[race]["sites"][1 - site]["loops"] == {}
+assert f", i={loops['i']} j={loops['j']}: writes" in results[race]["relatedLocations"][site]["message"]["text"]
+assert f", i={loops['i']} j={loops['j']}: writes" in open(sys.argv[1]).read()
 END
 fi
 
