@@ -51,6 +51,8 @@ static struct npu_check_report *close_report(struct npu_checker *c)
 					     .findings = findings,
 					     .races = c->races,
 					     .races_cut = c->races_cut,
+					     .most = npu_checker_most(c),
+					     .untold = c->untold,
 					     .redundant = c->redundant,
 					     .arena = c->arena };
 	for (uint32_t i = 0; i < c->nfindings; i++) {

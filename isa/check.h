@@ -59,10 +59,16 @@ struct npu_check_report {
 	uint64_t errors, warnings, notes;   /* findings, not what they stand for */
 	uint64_t races;                     /* pairs of instructions, of all RACE findings */
 	bool races_cut;                     /* there are more */
+	uint32_t most;                      /* findings of one kind: what the options made of NPU_CHECK_MOST */
+	uint64_t untold;                    /* findings of a kind that already has as many as may be, not in the above but for
+					     * races; as if each stood for itself */
 	const uint32_t *redundant;          /* [nsems] of a semaphore that could be left out its first wait, else NPU_CHECK_NOBODY;
 					     * NULL: not looked for */
 	void *arena;                        /* owns all of the above */
 };
+
+/* Findings of one kind: more are counted only. The second is with `all`. */
+enum { NPU_CHECK_MOST = 100, NPU_CHECK_MOST_OF_ALL = 10000 };
 
 /* All zero: no alignment checks, equal findings stand together, no notes. */
 struct npu_check_options {

@@ -22,6 +22,8 @@ struct npu_checker {
 	struct npu_arena *arena; /* of the report */
 	struct npu_finding *findings;
 	uint32_t nfindings, capacity;
+	uint32_t nkind[NPU_CHECK_KINDS];
+	uint64_t untold;
 	struct npu_finding_slot *slots; /* a hash table over the keys */
 	uint32_t nslots;
 	uint64_t races;
@@ -31,9 +33,11 @@ struct npu_checker {
 };
 
 /* The finding of this key. A new one is a copy of `like` with count 1, and *is_new: its texts are the caller's to set.
- * An old one counts one more. NULL when out of memory. Pointers are good until the next call. */
+ * An old one counts one more. NULL when out of memory, or when there are enough of the kind. Pointers are good until the next call. */
 struct npu_finding *npu_checker_add(struct npu_checker *, const struct npu_finding_key *,
 				    const struct npu_finding *like, bool *is_new);
+/* Findings of one kind that are kept. */
+uint32_t npu_checker_most(const struct npu_checker *);
 /* Text that lives as long as the report; "" when out of memory. */
 const char *npu_checker_text(struct npu_checker *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What instructions written on the same source line have in common: the line, or the instruction where none is known.

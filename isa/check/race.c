@@ -15,7 +15,7 @@
 enum { SPACES = NPU_SPACE_DRAM + 1 };
 
 /* More pairs than these are not looked for; with `all` each one is a finding of its own. */
-enum { MOST_PAIRS = 1000000, MOST_PAIRS_LISTED = 10000 };
+enum { MOST_PAIRS = 1000000 };
 
 struct hit {
 	const struct npu_range *first, *second;
@@ -207,7 +207,7 @@ static void fini(struct races *r)
 
 void npu_check_races(struct npu_checker *c)
 {
-	struct races r = { .c = c, .most = c->options.all ? MOST_PAIRS_LISTED : MOST_PAIRS };
+	struct races r = { .c = c, .most = c->options.all ? NPU_CHECK_MOST_OF_ALL : MOST_PAIRS };
 	c->out_of_memory |= !init(&r);
 	for (uint32_t step = 0; step < c->program->ninsns && !c->out_of_memory && !c->races_cut; step++)
 		check_insn(&r, c->order.sequence[step]);

@@ -110,6 +110,11 @@ static bool grow_findings(struct npu_checker *c)
 	return true;
 }
 
+uint32_t npu_checker_most(const struct npu_checker *c)
+{
+	return c->options.all ? NPU_CHECK_MOST_OF_ALL : NPU_CHECK_MOST;
+}
+
 struct npu_finding *npu_checker_add(struct npu_checker *c, const struct npu_finding_key *key,
 				    const struct npu_finding *like, bool *is_new)
 {
@@ -123,6 +128,11 @@ struct npu_finding *npu_checker_add(struct npu_checker *c, const struct npu_find
 		c->findings[slot->finding - 1].count++;
 		return &c->findings[slot->finding - 1];
 	}
+	if (c->nkind[key->kind] == npu_checker_most(c)) {
+		c->untold++;
+		return NULL;
+	}
+	c->nkind[key->kind]++;
 	*is_new = true;
 	struct npu_finding *finding = &c->findings[c->nfindings++];
 	*slot = (struct npu_finding_slot){ *key, c->nfindings };

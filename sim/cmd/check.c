@@ -144,7 +144,7 @@ static const struct cli_option options[] = {
 	  "text (the default), json (npusim.check/1), or sarif (2.1.0, which code hosts show beside the source)" },
 	{ "output", 'o', "FILE", "where to; - is stdout, the default" },
 	{ "all", 0, NULL,
-	  "list what is left together otherwise: every pair, every instance of a line (10,000 races at most)" },
+	  "list what is left together otherwise: every pair, every instance of a line; 10,000 of a kind at most, else 100" },
 	{ "redundant", 0, NULL,
 	  "also look for what could be left out: waits that order nothing, with the cycles that they cost (16 are measured), "
 	  "writes that nobody reads" },

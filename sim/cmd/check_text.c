@@ -195,9 +195,18 @@ static void print_summary(const struct check_result *r, FILE *out)
 	fprintf(out, "; %s, %s\n", npu_number_of(p->ninsns, "instruction").text, npu_number_of(p->nsems, "semaphore").text);
 }
 
+static void print_untold(const struct check_result *r, FILE *out)
+{
+	uint64_t untold = r->report->untold;
+	if (untold)
+		fprintf(out, "\n%s not shown: there are %s of the kind already\n",
+			npu_number_of(untold, "more finding").text, npu_count_text(r->report->most).text);
+}
+
 void check_print_text(const struct check_result *r, FILE *out)
 {
 	for (uint32_t i = 0; i < r->report->nfindings; i++)
 		print_finding(r, &r->report->findings[i], out);
+	print_untold(r, out);
 	print_summary(r, out);
 }

@@ -95,6 +95,21 @@ printf 'load sram:0x0, dram:0x0 rows=1 cols=32\nload sram:0x0, dram:0x0 rows=1 c
 status 0 dead.npu --redundant --werror
 grep -q ': note: #0 load writes SRAM 0x0..0x3f (64 bytes), which #1 load overwrites' out || fail "no note: $(cat out)"
 
+# However much is wrong, only so much is shown: every line differs, and every load races with every store.
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf("%s sram:0x%x, dram:0x%x rows=%d cols=32 dram_stride=%d\n", i % 2 ? "store" : "load",
+    i * 64 % 8192, i * 4096, 1 + i % 7, 64 * (1 + i % 5)) }' | sed 's/^store \(sram[^,]*\), \(dram[^ ]*\)/store \2, \1/' >flood.npu
+status 1 flood.npu
+[ "$(grep -c ': error: race on' out)" = 100 ] || fail "$(grep -c ': error: race on' out) races are shown"
+[ "$(wc -c <out)" -lt 200000 ] || fail "a flood of $(wc -c <out) bytes"
+grep -qE '^[0-9,]+ more findings not shown: there are 100 of the kind already$' out || fail "no word of the rest: $(tail -4 out)"
+grep -qF '100 races (more than 1,000,000 pairs)' out || fail "no number of pairs: $(tail -1 out)"
+shown=$(sed -n 's/^\([0-9,]*\) more findings not.*/\1/p' out | tr -d ,)
+status 1 flood.npu --format json -o flood.json
+[ "$(jq -c '[(.findings | map(select(.kind == "race")) | length), .untold]' flood.json)" = "[100,$shown]" ] ||
+    fail "JSON counts other findings than the text"
+status 1 flood.npu --all
+[ "$(grep -c ': error: race on' out)" = 10000 ] || fail "--all shows $(grep -c ': error: race on' out) races"
+
 # What a redundant wait costs is measured: a program with it, and one without, on this machine.
 cat >twice.npu <<'END'
 .sem a, b
