@@ -86,6 +86,12 @@ struct complaint {
 	const char *key, *text;
 };
 
+/* Per-bank refreshes until each bank of a rank has had one. */
+static uint64_t refresh_turns(const struct dram_config *c)
+{
+	return c->refresh_banks ? (uint64_t)c->bank_groups * c->banks / c->refresh_banks : 1;
+}
+
 /* The relations between keys; the first that is broken. */
 static const char *broken_relation(const struct dram_config *c, const char **key)
 {
@@ -118,10 +124,13 @@ static const char *broken_relation(const struct dram_config *c, const char **key
 		{ perbank && c->tRFCpb == 0, "tRFCpb", "refresh=perbank needs it" },
 		{ allbank && c->tREFI <= c->tRFCab + c->tRC, "tREFI",
 		  "leaves no time between refreshes: it must be longer than tRFCab + tRC" },
-		{ perbank && c->tREFIpb <= c->tREFpbREFpb, "tREFIpb",
-		  "leaves no time between refreshes: it must be longer than tREFpbREFpb" },
 		{ perbank && (!power_of_two(c->refresh_banks) || c->refresh_banks > c->bank_groups * c->banks),
 		  "refresh_banks", "must be a power of two no larger than bank_groups x banks" },
+		{ perbank && c->tREFIpb <= (c->tREFpbREFpb ? c->tREFpbREFpb : c->tRFCpb), "tREFIpb",
+		  "leaves no time between refreshes: it must be longer than tREFpbREFpb, or tRFCpb where that is 0" },
+		/* A bank has its turn again after all others. */
+		{ perbank && c->tREFIpb * refresh_turns(c) <= c->tRFCpb + c->tRC, "tREFIpb",
+		  "leaves a bank no time between refreshes: a round of all banks must be longer than tRFCpb + tRC" },
 	};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
 		if (list[i].wrong) {

@@ -136,6 +136,42 @@ START_TEST(a_part_without_per_bank_refresh_refreshes_all_banks)
 }
 END_TEST
 
+/* LPDDR4X-4266 lets a REFpb follow the one before after tRFCpb = 406, for it states no tREFpbREFpb; LPDDR5-6400 after
+ * tREFpbREFpb = 72. Of LPDDR5's 16 banks two refresh at a time: with tRFCpb = 800 and an interval of 100 a bank would be
+ * refreshing all the time, 8 x 100 clocks after its last turn. */
+START_TEST(a_refresh_that_leaves_no_time_is_refused)
+{
+	static const struct {
+		const char *part;
+		uint32_t kind, interval, takes, most; /* takes: tRFCpb, 0: the part's; most: the largest that is refused */
+	} cases[] = {
+		{ "LPDDR4X-4266", DRAM_REFRESH_PERBANK, 1, 0, 406 },
+		{ "LPDDR4X-4266", DRAM_REFRESH_PERBANK, 200, 0, 406 },
+		{ "LPDDR5-6400", DRAM_REFRESH_PERBANK, 30, 0, 72 },
+		{ "LPDDR5-6400", DRAM_REFRESH_PERBANK, 100, 800, 0 },
+		{ "LPDDR5-6400", DRAM_REFRESH_ALLBANK, 30, 0, 0 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct dram_config c = dram_part(cases[i].part);
+		bool per_bank = cases[i].kind == DRAM_REFRESH_PERBANK;
+		uint32_t *interval = per_bank ? &c.tREFIpb : &c.tREFI, most = cases[i].most;
+		const char *key = "none", *text;
+		c.refresh = cases[i].kind;
+		c.tRFCpb = cases[i].takes ? cases[i].takes : c.tRFCpb;
+		if (!most) /* derived: what must fit into a round of all banks, or between two of them */
+			most = per_bank ? (c.tRFCpb + c.tRC) / (c.bank_groups * c.banks / c.refresh_banks) : c.tRFCab + c.tRC;
+		*interval = cases[i].interval;
+		text = dram_config_check(&c, &key);
+		ck_assert_msg(text && strstr(text, "no time between refreshes"), "case %zu: %s", i, text ? text : "taken");
+		ck_assert_str_eq(key, per_bank ? "tREFIpb" : "tREFI");
+		*interval = most;
+		ck_assert_ptr_nonnull(dram_config_check(&c, NULL));
+		*interval = most + 1;
+		ck_assert_msg(!dram_config_check(&c, NULL), "case %zu: %u is refused", i, most + 1);
+	}
+}
+END_TEST
+
 /* ---- completions and order ---- */
 
 /* DDR4-2400, idle: ACT at 0, RD at 16, data 32..36 (CL 16, burst 4); the second line is a row hit of another bank
@@ -682,6 +718,7 @@ static Suite *dram_suite(void)
 	tcase_add_loop_test(t, every_part_is_a_legal_configuration_of_the_peak_it_is_named_for, 0, parts);
 	tcase_add_test(t, a_wrong_configuration_names_its_key);
 	tcase_add_test(t, a_part_without_per_bank_refresh_refreshes_all_banks);
+	tcase_add_test(t, a_refresh_that_leaves_no_time_is_refused);
 	tcase_add_test(t, an_isolated_read_takes_activation_latency_and_burst);
 	tcase_add_test(t, a_write_completes_when_the_queue_has_taken_it);
 	tcase_add_test(t, a_read_of_a_waiting_write_is_answered_from_the_queue);
