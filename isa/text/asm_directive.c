@@ -350,9 +350,36 @@ static bool read_sems(struct npu_asm *as)
 	return true;
 }
 
+/* The same string with single braces: {{ and }} are braces, as in macro assembly, where one of them opens an
+ * expression. */
+static bool take_braces(struct npu_asm *as, struct npu_token *token)
+{
+	uint64_t used = 0;
+	char *text = npu_arena_alloc(as->arena, (uint64_t)(token->end - token->begin) + 1, 1);
+	if (!text) {
+		as->out_of_memory = true;
+		return false;
+	}
+	for (const char *c = token->begin; c < token->end; c++) {
+		if ((*c == '{' || *c == '}') && c[1] != *c)
+			return npu_asm_refuse(as, "a single brace: an expression stands in braces, and flat text has "
+						  "none; a brace itself is written %c%c",
+					      *c, *c);
+		c += *c == '{' || *c == '}';
+		text[used++] = *c;
+		if (*c == '\\' && c + 1 < token->end)
+			text[used++] = *++c;
+	}
+	token->begin = text;
+	token->end = text + used;
+	return true;
+}
+
 static bool read_region(struct npu_asm *as)
 {
 	const char *name;
+	if (as->token.kind == NPU_TOKEN_STRING && !take_braces(as, &as->token))
+		return false;
 	if (!npu_asm_string(as, "the name of the region in quotes", &name))
 		return false;
 	as->region_depth++;

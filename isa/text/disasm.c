@@ -328,9 +328,18 @@ static void indent(const struct cursor *c)
 
 static void open_next(struct cursor *c)
 {
+	char text[2 * NPU_MAX_NAME + 1];
+	size_t used = 0;
+	/* a single brace would open an expression */
+	for (const char *name = c->program->regions[c->opened].name; *name && used + 2 < sizeof text; name++) {
+		text[used++] = *name;
+		if (*name == '{' || *name == '}')
+			text[used++] = *name;
+	}
+	text[used] = '\0';
 	indent(c);
 	npu_out_text(c->out, ".region ");
-	npu_out_quoted(c->out, c->program->regions[c->opened].name);
+	npu_out_quoted(c->out, text);
 	print_line_end(c->out);
 	c->top = c->opened++;
 	c->depth++;

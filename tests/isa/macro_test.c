@@ -567,6 +567,9 @@ static const struct {
 	{ ".macro m a, b=2\n.end\nm 1, c=3\n", "macro m has no parameter c; it has a, b", 2 },
 	{ ".for i in 0..1000000000000\n.end\n", "1,000,000,000,000 turns: all loops and macros together have at most",
 	  1 },
+	{ ".tensor T[4294967296, 429496] fp32 in\n", "t.npu:1:9: T has more than 2^40 bytes", 1 },
+	{ ".sem a[2]=1\nsync.load post a\n", "t.npu:2:16: a is an array: a[0] to a[1]", 2 },
+	{ ".tensor A[4] fp32 in layot=row\n", "no option is called layot; did you mean layout?", 2 },
 	{ ".sem s\n.for i in 0..1000000000\nsync.load post s\n.end\n", "but a program has at most 100,000,000", 1 },
 	{ ".let x = 1 ; \xff\n.region \"\xff\"\n.endregion\n", "t.npu:2:10: byte 0xff in a string: it must be UTF-8",
 	  2 },
@@ -624,6 +627,28 @@ START_TEST(what_nests_without_end_is_refused)
 }
 END_TEST
 
+/* The first assembler that gets a text without loops knows no expressions: what it cannot read it leaves to the other. */
+START_TEST(the_name_of_a_region_means_the_same_with_and_without_other_macros)
+{
+	static const char *const names[][2] = { { "a {1 + 2}", "a 3" }, { "{{i}}", "{i}" }, { "\\\"{{", "\"{" } };
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned more = 0; more < 2; more++) {
+			char text[128];
+			snprintf(text, sizeof text, ".region \"%s\"\nsync.load\n.endregion\n%s", names[i][0],
+				 more ? ".let x = 1\n" : "");
+			struct npu_macro *m = assemble(text);
+			ck_assert_str_eq(m->program->regions[0].name, names[i][1]);
+			char *flat = npu_disasm_text(m->program);
+			struct npu_macro *again = assemble(flat);
+			ck_assert_str_eq(again->program->regions[0].name, names[i][1]);
+			npu_macro_free(again);
+			npu_macro_free(m);
+			free(flat);
+		}
+	expect_refusal(".region \"{i}\"\n.endregion\n", "i means nothing here");
+}
+END_TEST
+
 START_TEST(lines_may_end_in_any_way)
 {
 	expect_insns(".let n = 2\r\n.for i in 0..n\r\nsync.load\r\n.end\r\n", "sync.load\nsync.load\n");
@@ -663,6 +688,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, mistakes_are_told_with_place_and_remedy, 0, sizeof mistakes / sizeof mistakes[0]);
 	tcase_add_test(t, errors_in_other_files_say_how_they_were_reached);
 	tcase_add_test(t, what_nests_without_end_is_refused);
+	tcase_add_test(t, the_name_of_a_region_means_the_same_with_and_without_other_macros);
 	tcase_add_test(t, lines_may_end_in_any_way);
 	suite_add_tcase(s, t);
 	return s;

@@ -167,20 +167,20 @@ refuse 2 './: cannot be read: it is a folder; name a file' run ./
 : >empty.npu
 refuse 2 'empty.npu: the file is empty; a program would be right' run empty.npu
 printf 'loda sram:0x0, dram:0x0 rows=64 cols=64\n' >bad.npu
-refuse 2 'bad.npu:1:1: no instruction is called loda; did you mean load?
+refuse 2 'bad.npu:1:1: no instruction and no macro is called loda; did you mean load?
     1 | loda sram:0x0, dram:0x0 rows=64 cols=64
       | ^~~~' run bad.npu
 # Every message begins with the program's name; what belongs to it is below it, behind blanks.
 printf 'load sram:0x700000, dram:0xfffffff000 rows=16 cols=64\n' >far.npu
 refuse 1 'far needs 7,170 KiB of SRAM, the hardware has 1,024 KiB: 6,146 KiB too little; #0 load (local) reaches farthest, sram:0x700000 to 0x700800
 npusim: far needs 1,073,741,822 KiB of DRAM, the hardware has 4 GiB: 1,069,547,518 KiB too little; #0 load (dram) reaches farthest, dram:0xfffffff000 to 0xfffffff800' run far.npu
-printf 'loda\n  .endregion ; too many\n' >two.npu
-refuse 2 'two.npu:1:1: no instruction is called loda; did you mean load?
+printf 'loda\n  .endregin ; misspelt\n' >two.npu
+refuse 2 'two.npu:1:1: no instruction and no macro is called loda; did you mean load?
     1 | loda
       | ^~~~
-npusim: two.npu:2:3: .endregion without a .region before it
-    2 |   .endregion ; too many
-      |   ^~~~~~~~~~' run two.npu
+npusim: two.npu:2:3: no directive is called .endregin; did you mean .endregion?
+    2 |   .endregin ; misspelt
+      |   ^~~~~~~~~' run two.npu
 printf 'sync.load\n' >one.npu
 prints '^cycles .* 1 instruction$' run one.npu
 prints '^one.npu: clean; 1 instruction, 0 semaphores$' check one.npu

@@ -317,18 +317,6 @@ static struct npu_macro *wrap(struct npu_program *program)
 	return m;
 }
 
-/* Of two errors the one that came further; where they are even the flat one, but for directives, of which flat text has
- * only some. */
-static bool is_flat_better(const struct npu_error *flat, const struct npu_error *macro)
-{
-	static const char directive[] = "no directive";
-	if (flat->line != macro->line)
-		return flat->line > macro->line;
-	if (flat->column != macro->column)
-		return flat->column > macro->column;
-	return strncmp(flat->text, directive, sizeof directive - 1) != 0;
-}
-
 struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *file,
 				 const struct npu_macro_options *options, struct npu_error *err)
 {
@@ -351,7 +339,8 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 		return m;
 	}
 	m = assemble(text, nbytes, file, options, err);
-	if (!m && plain && is_flat_better(&flat, err))
+	/* its messages are those of the larger language; but flat text may have any bytes in its names */
+	if (!m && plain && flat.line > err->line)
 		*err = flat;
 	return m;
 }
