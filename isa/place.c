@@ -266,7 +266,15 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 	if (fits)
 		return false;
 	p->lacks_accum = accum;
-	if (sum > m.bytes)
+	const struct npu_place_request *past = NULL;
+	for (unsigned i = 0; i < n && !past; i++)
+		if (requests[i].accum == accum && requests[i].at >= 0 &&
+		    ((uint64_t)requests[i].at > m.bytes || requests[i].bytes > m.bytes - (uint64_t)requests[i].at))
+			past = &requests[i];
+	if (past)
+		npu_fail(err, NPU_ERR_FIT, "%s at 0x%" PRIx64 " takes %s bytes, past the end of %s, 0x%" PRIx64,
+			 past->name, (uint64_t)past->at, npu_count_text(past->bytes).text, memory_name(accum), m.bytes);
+	else if (sum > m.bytes)
 		npu_fail(err, NPU_ERR_FIT, "buffers do not fit: %s needed of %s bytes of %s, %s too many",
 			 npu_count_text(sum).text, npu_count_text(m.bytes).text, memory_name(accum),
 			 npu_count_text(sum - m.bytes).text);

@@ -14,10 +14,11 @@
 #define BINARY_FILE_MAX ((uint64_t)8 << 30)
 enum { MOST_FOLDERS = 64 };
 
-/* Text never holds a NUL; the header of the binary form does. */
-static bool is_binary(const char *text, uint64_t nbytes)
+/* Text never holds a NUL; the header of the binary form does. What is called text is told where its NUL stands. */
+static bool is_binary(const char *text, uint64_t nbytes, bool called_text)
 {
-	return memchr(text, '\0', nbytes < 64 ? nbytes : 64) != NULL || (nbytes >= 4 && memcmp(text, "NPUB", 4) == 0);
+	return (!called_text && memchr(text, '\0', nbytes < 64 ? nbytes : 64) != NULL) ||
+	       (nbytes >= 4 && memcmp(text, "NPUB", 4) == 0);
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -99,7 +100,7 @@ struct npu_macro *macro_load(const char *path, const struct macro_load *load, st
 	struct npu_macro *m = NULL;
 	if (nbytes == 0)
 		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
-	else if (binary || is_binary(text, nbytes))
+	else if (binary || is_binary(text, nbytes, has_suffix(path, ".npu")))
 		m = decode(text, nbytes, name, load, err);
 	else
 		m = assemble(text, nbytes, name, load, err);

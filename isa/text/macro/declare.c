@@ -390,10 +390,21 @@ static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, str
 	return true;
 }
 
+static bool is_first(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_span *of, const char *what)
+{
+	if (of->begin)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span,
+					 "a second %s %s, and the program has the first, of %s, to its end", what,
+					 d->symbol->name, npu_mac_where(s, *of).text);
+	*of = d->span;
+	return true;
+}
+
 static bool declare_tensor(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	struct npu_mac_object *o = new_object(s, d, NPU_MAC_TENSOR_OBJECT);
-	return o && read_type_and_layout(s, d, o) && read_geometry(s, d, o) && take_dram(s, d, o->bytes, &o->addr) &&
+	return o && is_first(s, d, &d->symbol->tensor, "tensor") && read_type_and_layout(s, d, o) &&
+	       read_geometry(s, d, o) && take_dram(s, d, o->bytes, &o->addr) &&
 	       add_tensor(s, d, o) && bind_object(s, d, o) && describe_tensor(s, d, o);
 }
 
@@ -434,6 +445,7 @@ static bool declare_buffers(struct npu_mac *s, const struct npu_mac_decl *d)
 	    !read_geometry(s, d, o) || !read_local_options(s, d, o))
 		return false;
 	o->accum = d->accum;
+	o->frame = s->frame;
 	s->nbuffers += o->count;
 	if (o->bytes > NPU_LOCAL_LIMIT || s->nbuffers > NPU_MAC_MAX_OBJECTS)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->span, "%s",
@@ -471,7 +483,9 @@ static bool refuse_places(struct npu_mac *s, const struct npu_error *fit)
 	char *map = strchr(text, '\n');
 	if (map)
 		*map++ = '\0';
-	s->frame = NULL; /* the line that came first to need them says nothing */
+	/* the line that came first to need them says nothing, the loop in which they were declared does */
+	while (s->frame && s->frame != first->frame)
+		s->frame = s->frame->below;
 	npu_mac_refuse_as(s, fit->code, first->span, "%s", text);
 	s->frame = frame;
 	if (map && s->diag.count == 1)
@@ -632,7 +646,7 @@ static bool declare_sem(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	int64_t initial = 0, max = NPU_SEM_MAX_COUNT;
 	struct npu_mac_object *o = new_object(s, d, NPU_MAC_SEM_OBJECT);
-	if (!o || !read_count(s, d, o, NPU_MAX_SEMS) ||
+	if (!o || !is_first(s, d, &d->symbol->sem, "semaphore") || !read_count(s, d, o, NPU_MAX_SEMS) ||
 	    (d->initial && !npu_mac_int_in(s, d->initial, "the initial count", 0, NPU_SEM_MAX_COUNT, &initial)) ||
 	    (d->max && !npu_mac_int_in(s, d->max, "the highest count", 1, NPU_SEM_MAX_COUNT, &max)))
 		return false;

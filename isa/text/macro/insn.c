@@ -416,7 +416,15 @@ static bool give_type(struct making *m, unsigned at, const struct geometry *g)
 	const struct npu_mac_view *v = &m->views[at];
 	if (g->dtype && !is_given(m, g->dtype)) {
 		npu_field_set(g->dtype, &m->insn, v->dtype);
+		m->source[index_of(m, g->dtype)] = (signed char)at;
 	} else if (g->dtype && npu_field_get(g->dtype, &m->insn) != (uint64_t)v->dtype) {
+		int from = m->source[index_of(m, g->dtype)];
+		if (from >= 0)
+			return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span,
+						 "%s is %s, but %s is %s, and %s has one type for both",
+						 m->positional[at]->name, npu_dtype_name(v->dtype),
+						 m->positional[from]->name, npu_dtype_name(m->views[from].dtype),
+						 m->op->mnemonic);
 		return npu_mac_refuse_as(m->s, NPU_ERR_OPERAND, m->nodes[at]->span, "%s is %s, but %s=%s",
 					 m->positional[at]->name, npu_dtype_name(v->dtype), g->dtype->name,
 					 npu_dtype_name((enum npu_dtype)npu_field_get(g->dtype, &m->insn)));

@@ -204,11 +204,8 @@ static bool finish(struct npu_mac *s, struct npu_macro *m, const struct npu_sour
 {
 	if (s->pending && !npu_mac_place_pending(s))
 		return false;
-	if (s->region_depth) {
-		s->cursor.token.begin = s->cursor.token.end = s->cursor.lexer.end;
-		return npu_mac_refuse(s, npu_mac_here(s), "%" PRIu32 " of the .region directives have no .endregion",
-				      s->region_depth);
-	}
+	if (s->region_depth)
+		return npu_mac_refuse(s, s->regions[s->region_depth - 1], "a .region without its .endregion");
 	if (!check_params(s) || !keep_results(s, m))
 		return false;
 	m->program = npu_assembly_finish(s->assembly, s->err);

@@ -33,12 +33,10 @@ static bool run_block(struct npu_mac *s, struct npu_mac_stmt *first)
 }
 
 /* Regions close in the block in which they open. */
-static bool check_regions(struct npu_mac *s, struct npu_mac_span span, uint32_t depth)
+static bool check_regions(struct npu_mac *s, uint32_t depth)
 {
-	if (s->region_depth == depth)
-		return true;
-	return npu_mac_refuse(s, span, "%" PRIu32 " of the .region directives in this block have no .endregion",
-			      s->region_depth - depth);
+	return s->region_depth == depth ||
+	       npu_mac_refuse(s, s->regions[s->region_depth - 1], "a .region without its .endregion in this block");
 }
 
 static bool run_turns(struct npu_mac *s, struct npu_mac_stmt *stmt, int64_t from, int64_t to, int64_t step)
@@ -58,7 +56,7 @@ static bool run_turns(struct npu_mac *s, struct npu_mac_stmt *stmt, int64_t from
 	for (int64_t i = from; ok && (step > 0 ? i < to : i > to);) {
 		b->value.number = frame.value = i;
 		frame.turn = 0;
-		ok = count_turn(s, stmt->span) && run_block(s, stmt->loop.body);
+		ok = count_turn(s, stmt->span) && run_block(s, stmt->loop.body) && check_regions(s, s->region_base);
 		if (__builtin_add_overflow(i, step, &i))
 			break;
 	}
@@ -106,7 +104,7 @@ static bool run_for(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (!check_turns(s, stmt, turns_of(from, to, step)))
 		return false;
 	s->region_base = regions;
-	bool ok = run_turns(s, stmt, from, to, step) && check_regions(s, stmt->span, regions);
+	bool ok = run_turns(s, stmt, from, to, step);
 	s->region_base = base;
 	npu_mac_unbind(s, nundo);
 	return ok;
@@ -123,7 +121,7 @@ static bool run_if(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	/* no scope of its own: what it declares is there behind it */
 	for (struct npu_mac_stmt *t = condition ? stmt->branch.then : stmt->branch.otherwise; t && ok; t = t->next)
 		ok = npu_mac_run(s, t);
-	ok = ok && check_regions(s, stmt->span, regions);
+	ok = ok && check_regions(s, regions);
 	s->region_base = base;
 	return ok;
 }
@@ -186,7 +184,7 @@ static bool run_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (!read_args(s, stmt, m, values, given) || !count_turn(s, stmt->span))
 		return false;
 	struct npu_mac_frame frame = {
-		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .below = s->frame
+		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .args = values, .below = s->frame
 	};
 	bool ok = true;
 	s->macros++;
@@ -198,9 +196,10 @@ static bool run_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 			ok = npu_mac_refuse(s, stmt->span, "macro %s lacks %s", m->name->name, m->params[i]->name);
 		ok = ok && (given[i] || npu_mac_value(s, m->defaults[i], &values[i])) &&
 		     npu_mac_bind(s, m->params[i], values[i], stmt->span) != NULL;
+		frame.nargs += ok;
 	}
 	s->region_base = regions;
-	ok = ok && run_block(s, m->body) && check_regions(s, stmt->span, regions);
+	ok = ok && run_block(s, m->body) && check_regions(s, regions);
 	s->region_base = base;
 	s->frame = frame.below;
 	s->depth--;
@@ -249,7 +248,7 @@ static bool run_region(struct npu_mac *s, struct npu_mac_stmt *stmt)
 					 NPU_MAX_DEPTH);
 	if (!npu_mac_count_records(s, stmt->span, 1))
 		return false;
-	s->region_depth++;
+	s->regions[s->region_depth++] = stmt->span;
 	npu_assembly_region_begin(s->assembly, name);
 	return true;
 }

@@ -32,8 +32,25 @@ struct npu_mac_where npu_mac_where(const struct npu_mac *s, struct npu_mac_span 
 	return where;
 }
 
+/* " i=2, mask=causal": the arguments that are numbers and words. */
+static void args_text(const struct npu_mac_frame *f, char *out, size_t size)
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (unsigned i = 0; i < f->nargs && used < size; i++) {
+		const struct npu_mac_value *v = &f->args[i];
+		const char *name = f->symbol->macro->params[i]->name;
+		if (v->kind == NPU_MAC_INT)
+			used += (size_t)snprintf(out + used, size - used, "%s %s=%" PRId64, used ? "," : "", name,
+						 v->number);
+		else if (v->kind == NPU_MAC_WORD)
+			used += (size_t)snprintf(out + used, size - used, "%s %s=%s", used ? "," : "", name, v->word);
+	}
+}
+
 static void note_frames(struct npu_mac *s)
 {
+	char args[160];
 	unsigned n = 0;
 	for (const struct npu_mac_frame *f = s->frame; f; f = f->below) {
 		if (++n > MOST_FRAMES)
@@ -45,7 +62,8 @@ static void note_frames(struct npu_mac *s)
 				       where.text);
 			break;
 		case NPU_MAC_IN_MACRO:
-			npu_error_note(s->err, "  in macro %s, used at %s", f->symbol->name, where.text);
+			args_text(f, args, sizeof args);
+			npu_error_note(s->err, "  in macro %s%s, used at %s", f->symbol->name, args, where.text);
 			break;
 		case NPU_MAC_IN_FILE:
 			npu_error_note(s->err, "  included at %s", where.text);
@@ -139,7 +157,28 @@ static struct npu_mac_hint nearest_of(const char **names, unsigned n, const char
 	return meant(npu_nearest(wanted, names, n));
 }
 
+static bool is_of(const struct npu_mac_binding *b, unsigned kinds)
+{
+	switch (b ? b->value.kind : NPU_MAC_INT) {
+	case NPU_MAC_OBJECT:
+		return kinds >> b->value.object->kind & 1;
+	case NPU_MAC_VIEW:
+		return kinds >> NPU_MAC_BUFFER_OBJECT & 1;
+	case NPU_MAC_SEM:
+		return kinds >> NPU_MAC_SEM_OBJECT & 1;
+	case NPU_MAC_INT:
+	case NPU_MAC_WORD:
+		break;
+	}
+	return false;
+}
+
 struct npu_mac_hint npu_mac_hint(const struct npu_mac *s, struct npu_mac_span span)
+{
+	return npu_mac_hint_kinds(s, span, 0);
+}
+
+struct npu_mac_hint npu_mac_hint_kinds(const struct npu_mac *s, struct npu_mac_span span, unsigned kinds)
 {
 	char wanted[LONGEST_NAME];
 	const char *names[MOST_NAMES];
@@ -149,7 +188,8 @@ struct npu_mac_hint npu_mac_hint(const struct npu_mac *s, struct npu_mac_span sp
 	for (uint32_t i = 0; i < s->symbols.capacity && n < MOST_NAMES; i++) {
 		const struct npu_symbol *slot = &s->symbols.slots[i];
 		const struct npu_mac_symbol *symbol = slot->name ? (void *)(uintptr_t)slot->value : NULL;
-		if (symbol && symbol->binding && symbol->length < LONGEST_NAME)
+		if (symbol && symbol->binding && symbol->length < LONGEST_NAME &&
+		    (!kinds || is_of(symbol->binding, kinds)))
 			names[n++] = symbol->name;
 	}
 	return nearest_of(names, n, wanted);

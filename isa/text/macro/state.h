@@ -52,6 +52,7 @@ struct npu_mac_object {
 	uint32_t *buffers;           /* [count] in the program; NPU_MAC_MISSING: not declared yet */
 	uint32_t room;               /* of arrays that are declared one by one */
 	struct npu_mac_object *next; /* waits for a place */
+	const struct npu_mac_frame *frame; /* in which it was declared, while that lasts */
 };
 
 /* Part of a tensor or buffer, or just an address. */
@@ -99,6 +100,8 @@ struct npu_mac_symbol {
 	const char *name;
 	uint32_t length;
 	struct npu_mac_binding *binding; /* the innermost one; NULL: not defined */
+	/* where a tensor, and semaphores, of this name were declared: the program has them to its end */
+	struct npu_mac_span tensor, sem;
 	struct npu_mac_macro *macro;
 };
 
@@ -132,6 +135,8 @@ struct npu_mac_frame {
 	int64_t value;
 	struct npu_mac_span span; /* of .for, of the call, of .include */
 	uint32_t turn;            /* of a loop: index into turns, 0: not recorded yet */
+	const struct npu_mac_value *args; /* of a macro: those of its parameters that are bound */
+	unsigned nargs;
 	struct npu_mac_frame *below;
 };
 
@@ -200,6 +205,7 @@ struct npu_mac {
 	uint64_t dram_used;
 	uint32_t ninsns, max_insns, nsems, ntensors, ntables, nobjects, nbuffers;
 	uint64_t records;
+	struct npu_mac_span regions[NPU_MAX_DEPTH]; /* the open ones */
 	uint32_t region_depth, region_base; /* base: at the start of the block that runs */
 	const char *placed_file;            /* .loc */
 	bool placed, started;
@@ -229,6 +235,8 @@ struct npu_mac_hint {
 };
 /* "; did you mean X?", of all names that mean something, or of a list. */
 struct npu_mac_hint npu_mac_hint(const struct npu_mac *, struct npu_mac_span);
+/* Of names that stand for an object of some kinds, 1 << enum npu_mac_object_kind. */
+struct npu_mac_hint npu_mac_hint_kinds(const struct npu_mac *, struct npu_mac_span, unsigned kinds);
 /* The same, of mnemonics and macros. */
 struct npu_mac_hint npu_mac_hint_any(const struct npu_mac *, struct npu_mac_span);
 struct npu_mac_hint npu_mac_hint_of(const char *const *names, unsigned n, struct npu_mac_span);

@@ -35,8 +35,9 @@ static const struct npu_mac_value *find_indexed(struct npu_mac *s, const struct 
 	return symbol && symbol->binding ? &symbol->binding->value : NULL;
 }
 
-/* What a name stands for; *first: brackets that belong to the name. */
-static const struct npu_mac_value *bound(struct npu_mac *s, const struct npu_mac_node *node, unsigned *first)
+/* What a name stands for; *first: brackets that belong to the name; `kinds`: what would be right, 1 << object kind. */
+static const struct npu_mac_value *bound(struct npu_mac *s, const struct npu_mac_node *node, unsigned kinds,
+					 unsigned *first)
 {
 	struct npu_mac_span span = { node->span.begin, node->span.begin + node->symbol->length };
 	const struct npu_mac_value *indexed = find_indexed(s, node);
@@ -48,7 +49,7 @@ static const struct npu_mac_value *bound(struct npu_mac *s, const struct npu_mac
 	if (node->symbol->binding)
 		return &node->symbol->binding->value;
 	npu_mac_refuse_as(s, NPU_ERR_VALUE, span, "nothing is called %s%s", node->symbol->name,
-			  npu_mac_hint(s, span).text);
+			  npu_mac_hint_kinds(s, span, kinds).text);
 	return NULL;
 }
 
@@ -90,6 +91,9 @@ static bool range_of(struct npu_mac *s, const struct npu_mac_view *v, unsigned d
 		return false;
 	if (index->kind == NPU_MAC_LENGTH && __builtin_add_overflow(from, to, &to))
 		return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, index->span, "the end is beyond 64 bits");
+	if (from > to && index->kind == NPU_MAC_RANGE)
+		return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, index->span,
+					 "%" PRId64 ":%" PRId64 " ends before it begins", from, to);
 	if (from < 0 || to > length || from > to) {
 		if (index->kind == NPU_MAC_ONE)
 			return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, index->span,
@@ -228,7 +232,8 @@ static bool view_of_object(struct npu_mac *s, const struct npu_mac_node *node, s
 static bool view_of_name(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_view *out)
 {
 	unsigned first;
-	const struct npu_mac_value *value = bound(s, node, &first);
+	const struct npu_mac_value *value =
+	    bound(s, node, 1 << NPU_MAC_TENSOR_OBJECT | 1 << NPU_MAC_BUFFER_OBJECT, &first);
 	if (!value)
 		return false;
 	if (value->kind == NPU_MAC_VIEW) {
@@ -365,7 +370,7 @@ bool npu_mac_sem_of(struct npu_mac *s, const struct npu_mac_node *node, uint32_t
 	if (node->kind != NPU_MAC_NAME)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "a semaphore is needed here");
 	unsigned first;
-	const struct npu_mac_value *value = bound(s, node, &first);
+	const struct npu_mac_value *value = bound(s, node, 1 << NPU_MAC_SEM_OBJECT, &first);
 	if (!value)
 		return false;
 	if (value->kind == NPU_MAC_SEM && !node->n) {
@@ -387,7 +392,8 @@ bool npu_mac_table_of(struct npu_mac *s, const struct npu_mac_node *node, uint32
 {
 	uint32_t i = 0;
 	unsigned first;
-	const struct npu_mac_value *value = node->kind == NPU_MAC_NAME ? bound(s, node, &first) : NULL;
+	const struct npu_mac_value *value =
+	    node->kind == NPU_MAC_NAME ? bound(s, node, 1 << NPU_MAC_TABLE_OBJECT, &first) : NULL;
 	if (node->kind == NPU_MAC_NAME && !value)
 		return false;
 	if (!value || value->kind != NPU_MAC_OBJECT || value->object->kind != NPU_MAC_TABLE_OBJECT)
