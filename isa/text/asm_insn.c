@@ -93,6 +93,9 @@ static bool read_real(struct reading *r, uint64_t *out)
 		return read_special_real(as, minus, out);
 	if (as->token.kind != NPU_TOKEN_NUMBER || !npu_token_real(&as->token, &value))
 		return npu_asm_expected(as, "a number");
+	if (value - value != 0)
+		return npu_asm_refuse(as, "%.*s is beyond fp32; infinity is written inf",
+				      (int)(as->token.end - as->token.begin), as->token.begin);
 	value = minus ? -value : value;
 	uint32_t bits;
 	memcpy(&bits, &value, sizeof bits);

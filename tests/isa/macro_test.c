@@ -584,6 +584,14 @@ static const struct {
 	{ ".for i in 0..2\n.sram a[1 << 20] fp16\nvfill a\n.end\n", "\n  with i = 0, .for at t.npu:1", 1 },
 	{ ".macro m n, w, b\n.let x = n / 0\n.end\n.sram a[4] fp16\nm 3, fp16, a\n",
 	  "\n  in macro m n=3, w=fp16, used at t.npu:5", 2 },
+	{ ".sram a[4, 4] fp32\nvdiv a, a\n", "t.npu:2:1: vdiv lacks b, a buffer, or imm=, a number", 2 },
+	{ ".sram a[4, 4] fp32\nvfill a imm=1.5e400\n", "t.npu:2:13: imm is beyond fp32; infinity is written inf", 2 },
+	{ ".sram a[4, 4] fp32\nvfill a imm=1e39\n", "imm is beyond fp32", 2 },
+	{ "vfill sram:0x0 rows=4 cols=4 imm=-1e39\n", "t.npu:1:34: imm is beyond fp32", 2 },
+	{ ".sram a[4] fp32 align=3\nvfill a\n", "align is 3: a power of two", 2 },
+	{ ".sram a[4] fp32 align=4096 at=0x100\nvfill a\n", "at is 256, and align=4096 does not divide it", 2 },
+	{ ".tensor A[4] fp16 in seed=1 file=\"x\"\n", "A has file= already", 2 },
+	{ ".let x = 1\rsync.load\r", "t.npu:1:11: lines end in CR alone", 2 },
 	{ ".tensor T[4294967296, 429496] fp32 in\n", "t.npu:1:9: T has more than 2^40 bytes", 1 },
 	{ ".sem a[2]=1\nsync.load post a\n", "t.npu:2:16: a is an array: a[0] to a[1]", 2 },
 	{ ".tensor A[4] fp32 in layot=row\n", "no option is called layot; did you mean layout?", 2 },
@@ -670,6 +678,8 @@ START_TEST(lines_may_end_in_any_way)
 {
 	expect_insns(".let n = 2\r\n.for i in 0..n\r\nsync.load\r\n.end\r\n", "sync.load\nsync.load\n");
 	expect_insns(".let n = 2\n.for i in 0..n\n\tsync.load\n.end", "sync.load\nsync.load\n");
+	expect_insns("\xef\xbb\xbf.let n = 2\nsync.load\n", "sync.load\n");
+	expect_insns("\xef\xbb\xbfsync.load\n", "sync.load\n");
 }
 END_TEST
 

@@ -361,6 +361,9 @@ static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, str
 			return false;
 		if (d->dir == NPU_TENSOR_OUT)
 			return npu_mac_refuse(s, d->seed->span, "the program fills %s: seed= is for inputs", o->name);
+		if (d->file)
+			return npu_mac_refuse(s, d->seed->span, "%s has file= already: seed= is for random contents",
+					      o->name);
 		t->seeded = true;
 		t->seed = (uint64_t)seed;
 	}
@@ -433,6 +436,11 @@ static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, 
 		return false;
 	if (d->align && !npu_mac_int_in(s, d->align, "align", 1, 1 << 20, &align))
 		return false;
+	if (align & (align - 1))
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->align->span, "align is %" PRId64 ": a power of two", align);
+	if (o->at >= 0 && o->at % align)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->at->span,
+					 "at is %" PRId64 ", and align=%" PRId64 " does not divide it", o->at, align);
 	o->align = (uint64_t)align;
 	return true;
 }

@@ -270,6 +270,9 @@ static bool real_field(struct making *m, const struct npu_mac_keyed *key, uint64
 	if (!npu_mac_real(m->s, key->value, &real))
 		return false;
 	float value = (float)real;
+	if (value - value != 0)
+		return npu_mac_refuse_as(m->s, NPU_ERR_VALUE, key->value->span,
+					 "%s is beyond fp32; infinity is written inf", key->field->name);
 	memcpy(&bits, &value, sizeof bits);
 	*out = bits;
 	return true;
@@ -340,6 +343,9 @@ static bool guess_broadcast(struct making *m, const struct npu_field *field)
 	if (at == m->npositional || is_given(m, field))
 		return true;
 	if (!m->nodes[at]) {
+		if (!is_given(m, field_called(m, "imm")))
+			return npu_mac_refuse(m->s, m->stmt->span, "%s lacks %s, a buffer, or imm=, a number",
+					      m->op->mnemonic, m->positional[at]->name);
 		give(m, field, NPU_BCAST_IMM);
 		return true;
 	}

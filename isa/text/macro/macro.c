@@ -322,6 +322,13 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 	err = err ? err : &ignored;
 	options = options ? options : &no_options;
 	file = file ? file : "";
+	npu_mac_skip_mark(&text, &nbytes);
+	const char *cr = memchr(text, '\r', nbytes);
+	if (cr && cr + 1 < text + nbytes && !memchr(text, '\n', nbytes)) {
+		npu_fail_at(err, NPU_ERR_SYNTAX, file, 1, (uint32_t)(cr - text) + 1,
+			    "lines end in CR alone; LF, or CR and LF, would be right");
+		return NULL;
+	}
 	bool plain = !uses_macros(text, text + nbytes);
 	struct npu_program *program = plain ? npu_asm_text(text, nbytes, file, &flat) : NULL;
 	if (program && options->nparams) {

@@ -290,6 +290,17 @@ static bool run_program(struct npu_mac *s, struct npu_mac_stmt *stmt)
 
 /* ---- files ---- */
 
+/* The mark with which some editors begin UTF-8. */
+void npu_mac_skip_mark(const char **text, uint64_t *nbytes)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const size_t length = sizeof mark - 1;
+	if (*nbytes >= length && memcmp(*text, mark, length) == 0) {
+		*text += length;
+		*nbytes -= length;
+	}
+}
+
 /* Tries one folder; false with an error of s when the file is there and cannot be taken. */
 static bool try_file(struct npu_mac *s, const char *folder, int length, const char *name, struct npu_mac_span span,
 		     struct npu_mac_file **out)
@@ -312,7 +323,9 @@ static bool try_file(struct npu_mac *s, const char *folder, int length, const ch
 		free(text);
 		return npu_mac_no_memory(s);
 	}
-	*file = (struct npu_mac_file){ { path, text, text + nbytes }, text, path, s->files };
+	const char *begin = text;
+	npu_mac_skip_mark(&begin, &nbytes);
+	*file = (struct npu_mac_file){ { path, begin, begin + nbytes }, text, path, s->files };
 	s->files = file;
 	*out = file;
 	return true;

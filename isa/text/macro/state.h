@@ -299,6 +299,8 @@ bool npu_mac_matrix_of(const struct npu_mac_view *, struct npu_matrix *out, bool
 
 /* ---- statements (run.c, declare.c, insn.c) ---- */
 bool npu_mac_run(struct npu_mac *, struct npu_mac_stmt *);
+/* Passes over a byte order mark. */
+void npu_mac_skip_mark(const char **text, uint64_t *nbytes);
 bool npu_mac_run_file(struct npu_mac *, struct npu_mac_file *);
 bool npu_mac_declare(struct npu_mac *, struct npu_mac_stmt *);
 bool npu_mac_place_pending(struct npu_mac *);
