@@ -6,15 +6,29 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+static bool refuse_size(const char *path, uint64_t max, struct npu_error *err)
+{
+	return npu_fail(err, NPU_ERR_IO, "%s: larger than %llu KiB, the most that is read", path,
+			(unsigned long long)(max >> 10));
+}
 
 static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
 {
 	uint64_t size = 0, capacity = 0;
 	char *text = NULL;
+	struct stat st;
+	/* a file says how large it is, which spares reading it in vain */
+	bool known = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+	if (known && (uint64_t)st.st_size > max) {
+		refuse_size(path, max, err);
+		return NULL;
+	}
 	for (;;) {
 		if (size == capacity) {
-			capacity = capacity ? capacity * 2 : 16384;
+			capacity = capacity ? capacity * 2 : known ? (uint64_t)st.st_size + 1 : 16384;
 			char *more = realloc(text, capacity + 1);
 			if (!more) {
 				npu_fail(err, NPU_ERR_MEMORY, "out of memory");
@@ -37,8 +51,7 @@ static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *n
 		}
 		size += (uint64_t)got;
 		if (size > max) {
-			npu_fail(err, NPU_ERR_IO, "%s: larger than %llu KiB, the most that is read", path,
-				 (unsigned long long)(max >> 10));
+			refuse_size(path, max, err);
 			break;
 		}
 	}

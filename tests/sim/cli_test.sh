@@ -174,6 +174,11 @@ refuse 2 'bad.npu:1:1: no instruction and no macro is called loda; did you mean 
 printf 'load sram:0x700000, dram:0xfffffff000 rows=16 cols=64\n' >far.npu
 refuse 1 'far needs 7,170 KiB of SRAM, the hardware has 1,024 KiB: 6,146 KiB too little; #0 load (local) reaches farthest, sram:0x700000 to 0x700800
 npusim: far needs 1,073,741,822 KiB of DRAM, the hardware has 4 GiB: 1,069,547,518 KiB too little; #0 load (dram) reaches farthest, dram:0xfffffff000 to 0xfffffff800' run far.npu
+# A file that is too large is told from its size, before anything is read.
+truncate -s 20G large.npub && truncate -s 3G large.npu
+refuse 2 'large.npub: larger than 8388608 KiB, the most that is read' run large.npub
+refuse 2 'large.npu: larger than 1048576 KiB, the most that is read' run large.npu
+rm -f large.npub large.npu
 printf 'loda\n  .endregin ; misspelt\n' >two.npu
 refuse 2 'two.npu:1:1: no instruction and no macro is called loda; did you mean load?
     1 | loda
