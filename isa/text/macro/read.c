@@ -503,6 +503,15 @@ static struct npu_mac_node *read_signed(struct npu_mac *s, unsigned level)
 	if (!npu_mac_is(s, '-') && !npu_mac_is(s, '!') && !npu_mac_is(s, '~'))
 		return read_primary(s);
 	npu_mac_advance(s);
+	uint64_t value;
+	if (sign.punct == '-' && s->cursor.token.kind == NPU_TOKEN_NUMBER &&
+	    npu_token_integer(&s->cursor.token, &value) && value == (uint64_t)INT64_MAX + 1) {
+		struct npu_mac_node *least = npu_mac_new_node(s, NPU_MAC_NUMBER, sign.begin);
+		if (least)
+			least->number = INT64_MIN;
+		npu_mac_advance(s);
+		return least;
+	}
 	struct npu_mac_node *a = deeper(s, read_signed, level);
 	struct npu_mac_node *node = a ? npu_mac_new_node(s, NPU_MAC_UNARY, sign.begin) : NULL;
 	if (!node)
