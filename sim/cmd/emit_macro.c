@@ -135,16 +135,17 @@ static uint64_t buffer_bytes(const struct npu_program *p)
 	return bytes;
 }
 
-/* Whether a source fits the machine and takes the buffers that the kernel took. */
-static bool takes_buffers(const char *text, const struct npu_program *program, const struct npu_capacity *capacity)
+/* Whether a source fits the machine. `same`: and takes the buffers that the kernel took. Otherwise it may have more, for
+ * some kernels spare a second buffer of what comes once. */
+static bool fits(const char *text, const struct npu_program *program, const struct npu_capacity *capacity, bool same)
 {
 	struct npu_macro_options options = { .capacity = capacity };
 	struct npu_error ignored = { .code = NPU_ERR_NONE };
 	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, &ignored);
-	bool same = m && m->program->nbuffers == program->nbuffers &&
-		    buffer_bytes(m->program) == buffer_bytes(program);
+	bool ok = m && (!same || (m->program->nbuffers == program->nbuffers &&
+				  buffer_bytes(m->program) == buffer_bytes(program)));
 	npu_macro_free(m);
-	return same;
+	return ok;
 }
 
 char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_program *program,
@@ -153,7 +154,7 @@ char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, c
 	char *text = source_of(kernel, args, err);
 	int buffering = npu_param_index(kernel, "buffering");
 	struct npu_args fewer = *args;
-	while (text && !takes_buffers(text, program, capacity)) {
+	for (bool same = false; text && !fits(text, program, capacity, same); same = true) {
 		free(text);
 		if (buffering < 0 || fewer.value[buffering] == 0) {
 			npu_fail(err, NPU_ERR_FIT,

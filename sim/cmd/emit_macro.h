@@ -5,10 +5,10 @@
 
 #include "kernels/kernel.h"
 
-/* The text, malloc'ed, whose .param defaults are the arguments, which are resolved. It takes as many buffers as
- * `program`, which the kernel built for that capacity from the same arguments: where that found no room for each second
- * buffer, the source gets a smaller `buffering`. NULL with an error: the kernel has no source, or that source cannot do
- * what an argument asks for, or takes other buffers whatever `buffering` is. */
+/* The text, malloc'ed, whose .param defaults are the arguments, which are resolved. It fits the capacity, for which the
+ * kernel built `program` from the same arguments: where there is no room for each second buffer, the source gets a
+ * smaller `buffering`, if it takes the buffers of `program` then. NULL with an error: the kernel has no source, or that
+ * source cannot do what an argument asks for, or does not fit so. */
 char *emit_macro(const struct npu_kernel *, const struct npu_args *, const struct npu_program *program,
 		 const struct npu_capacity *, struct npu_error *);
 
