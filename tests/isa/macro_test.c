@@ -596,7 +596,7 @@ static const struct {
 	{ ".tensor T[4294967296, 429496] fp32 in\n", "t.npu:1:9: T has more than 2^40 bytes", 1 },
 	{ ".sem a[2]=1\nsync.load post a\n", "t.npu:2:16: a is an array: a[0] to a[1]", 2 },
 	{ ".tensor A[4] fp32 in layot=row\n", "no option is called layot; did you mean layout?", 2 },
-	{ ".sem s\n.for i in 0..1000000000\nsync.load post s\n.end\n", "but a program has at most 100,000,000", 1 },
+	{ ".sem s\n.for i in 0..1000000000\nsync.load post s\n.end\n", "turns of 1 instruction each, but a program has at most 100,000,000", 1 },
 	{ ".let x = 1 ; \xff\n.region \"\xff\"\n.endregion\n", "t.npu:2:10: byte 0xff in a string: it must be UTF-8",
 	  2 },
 	{ ".let \xff = 1\n", "expected a name, found byte 0xff", 2 },

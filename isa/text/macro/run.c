@@ -82,9 +82,9 @@ static bool check_turns(struct npu_mac *s, const struct npu_mac_stmt *stmt, uint
 	if (insns && turns > (s->max_insns - s->ninsns) / insns)
 		return npu_mac_refuse_as(
 		    s, NPU_ERR_FIT, stmt->span,
-		    "%s turns of %s instructions each, but a program has at most %s: larger tiles or "
+		    "%s turns of %s instruction%s each, but a program has at most %s: larger tiles or "
 		    "shorter lengths need fewer",
-		    npu_count_text(turns).text, npu_count_text(insns).text, npu_count_text(s->max_insns).text);
+		    npu_count_text(turns).text, npu_count_text(insns).text, insns == 1 ? "" : "s", npu_count_text(s->max_insns).text);
 	if (turns > s->max_turns - s->turns_run)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span,
 					 "%s turns: all loops and macros together have at most %s",
