@@ -94,6 +94,11 @@ void npu_assembly_free(struct npu_assembly *assembly)
 	free(assembly);
 }
 
+bool npu_assembly_out_of_memory(const struct npu_assembly *assembly)
+{
+	return assembly->out_of_memory;
+}
+
 uint32_t npu_assembly_sem(struct npu_assembly *assembly, const char *name, uint32_t initial, uint32_t max)
 {
 	uint32_t n = assembly->program.nsems;

@@ -133,6 +133,8 @@ void npu_assembly_region_end(struct npu_assembly *);
 void npu_assembly_place(struct npu_assembly *, const char *file, uint32_t line);
 /* Waits and posts move to the lowest slots; those with count 0 become all zero. */
 uint32_t npu_assembly_insn(struct npu_assembly *, const struct npu_insn *);
+/* What is added from then on is lost, and finishing fails. */
+bool npu_assembly_out_of_memory(const struct npu_assembly *);
 /* Fills in defaults (posting and waiting engines from the uses), computes `needs` and `hash`, and checks what
  * npu_program_check checks. The assembly is consumed, also on failure. NULL on failure. */
 struct npu_program *npu_assembly_finish(struct npu_assembly *, struct npu_error *err);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535 };
+enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535, MAX_TENSORS = 1 << 20 };
 static const uint64_t NOWHERE = UINT64_MAX;
 
 /* A buffer, alive or not any more. */
@@ -31,7 +31,9 @@ struct npu_builder {
 	struct block *blocks;
 	size_t nblocks, room;
 	uint64_t dram_used;
-	uint32_t ninsns;
+	uint32_t ninsns, nsems, ntensors, ntables, nbuffers, npages, nregions;
+	unsigned depth; /* of open regions */
+	char (*open)[NAME_BYTES]; /* their names, [NPU_MAX_DEPTH] */
 	unsigned unpaired;
 };
 
@@ -113,7 +115,27 @@ void npu_builder_discard(struct npu_builder *b)
 		return;
 	npu_assembly_free(b->assembly);
 	free(b->blocks);
+	free(b->open);
 	free(b);
+}
+
+/* Counts one more of what a program has; false with an error when it is one too many. So a loop without an end finds one
+ * before memory does. */
+static bool one_more(struct npu_builder *b, uint32_t *count, uint32_t most, const char *what)
+{
+	if (npu_builder_failed(b))
+		return false;
+	if (*count == most)
+		return npu_fail(&b->error, NPU_ERR_FIT, "more than %s %s", npu_count_text(most).text, what);
+	++*count;
+	return true;
+}
+
+/* After the assembly took something. */
+static void look_for_memory(struct npu_builder *b)
+{
+	if (npu_assembly_out_of_memory(b->assembly) && !npu_builder_failed(b))
+		npu_fail(&b->error, NPU_ERR_MEMORY, "out of memory while assembling a program");
 }
 
 struct npu_program *npu_builder_finish(struct npu_builder *b, struct npu_error *err)
@@ -122,6 +144,9 @@ struct npu_program *npu_builder_finish(struct npu_builder *b, struct npu_error *
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 		return NULL;
 	}
+	if (b->depth && !npu_builder_failed(b))
+		npu_fail(&b->error, NPU_ERR_OPERAND, "the region \"%s\" is still open at the end of the program",
+			 b->open[b->depth - 1]);
 	if (npu_builder_failed(b)) {
 		if (err)
 			*err = b->error;
@@ -133,6 +158,7 @@ struct npu_program *npu_builder_finish(struct npu_builder *b, struct npu_error *
 			npu_assembly_buffer_end(b->assembly, b->blocks[i].index);
 	struct npu_program *program = npu_assembly_finish(b->assembly, err);
 	free(b->blocks);
+	free(b->open);
 	free(b);
 	return program;
 }
@@ -385,6 +411,8 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 	}
 	for (size_t i = before; i < b->nblocks; i++) {
 		struct block *block = &b->blocks[i];
+		if (!one_more(b, &b->nbuffers, NPU_MAX_INSNS, "buffers"))
+			return false;
 		block->index = npu_assembly_buffer(b->assembly,
 						   &(struct npu_buffer){
 						       .name = block->name,
@@ -394,7 +422,8 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 						       .end = b->ninsns,
 						   });
 	}
-	return true;
+	look_for_memory(b);
+	return !npu_builder_failed(b);
 }
 
 unsigned npu_builder_unpaired(const struct npu_builder *b)
@@ -442,6 +471,7 @@ void npu_release(struct npu_builder *b, uint32_t local)
 
 static uint64_t take_dram(struct npu_builder *b, const char *what, const char *name, uint64_t bytes)
 {
+	name = name ? name : "without a name";
 	uint64_t at = align_up(b->dram_used, DRAM_ALIGN);
 	uint64_t capacity = b->capacity.limits.dram_bytes;
 	if (at > capacity || bytes > capacity - at) {
@@ -458,12 +488,12 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			   unsigned rank, const uint64_t *shape)
 {
-	if (npu_builder_failed(b))
+	if (!one_more(b, &b->ntensors, MAX_TENSORS, "tensors"))
 		return (struct npu_dram){ 0 };
 	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = NPU_LAYOUT_ROW };
 	if (rank < 1 || rank > NPU_MAX_RANK) {
-		npu_fail(&b->error, NPU_ERR_VALUE, "tensor %s has %u dimensions, 1 to %d are possible", name, rank,
-			 NPU_MAX_RANK);
+		npu_fail(&b->error, NPU_ERR_OPERAND, "tensor %s has %u dimensions, 1 to %d are possible",
+			 name ? name : "without a name", rank, NPU_MAX_RANK);
 		return (struct npu_dram){ 0 };
 	}
 	uint64_t rows = 1;
@@ -476,7 +506,9 @@ struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dty
 	t.addr = take_dram(b, "tensor", name, t.bytes);
 	if (npu_builder_failed(b))
 		return (struct npu_dram){ 0 };
-	return (struct npu_dram){ .addr = t.addr, .bytes = t.bytes, .index = npu_assembly_tensor(b->assembly, &t) };
+	uint32_t index = npu_assembly_tensor(b->assembly, &t);
+	look_for_memory(b);
+	return (struct npu_dram){ .addr = t.addr, .bytes = t.bytes, .index = index };
 }
 
 uint32_t npu_block_table(struct npu_builder *b, const char *name, uint32_t count, const uint32_t *entries)
@@ -487,35 +519,40 @@ uint32_t npu_block_table(struct npu_builder *b, const char *name, uint32_t count
 void npu_page(struct npu_builder *b, struct npu_dram pool, uint32_t first, uint32_t count, enum npu_page_state state,
 	      uint32_t sequence)
 {
-	for (uint32_t i = 0; i < count && !npu_builder_failed(b); i++)
+	for (uint32_t i = 0; i < count && one_more(b, &b->npages, NPU_MAX_INSNS, "records of pages"); i++)
 		npu_assembly_page(b->assembly, &(struct npu_page_event){
 						   .pool = pool.index,
 						   .page = first + i,
 						   .state = state,
 						   .sequence = state == NPU_PAGE_OWNED ? sequence : 0,
 					       });
+	look_for_memory(b);
 }
 
 uint32_t npu_sequence_table(struct npu_builder *b, const char *name, uint32_t sequence, uint32_t count,
 			    const uint32_t *entries)
 {
-	if (npu_builder_failed(b))
+	if (!one_more(b, &b->ntables, MAX_TENSORS, "block tables"))
 		return 0;
 	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count);
 	if (npu_builder_failed(b))
 		return 0;
-	return npu_assembly_table(
+	uint32_t index = npu_assembly_table(
 	    b->assembly, &(struct npu_table){
 			     .name = name, .addr = addr, .count = count, .entries = entries, .sequence = sequence });
+	look_for_memory(b);
+	return index;
 }
 
 /* ---- semaphores, regions, instructions ---- */
 
 struct npu_semaphore npu_semaphore(struct npu_builder *b, const char *name, uint32_t initial)
 {
-	if (npu_builder_failed(b))
+	if (!one_more(b, &b->nsems, NPU_MAX_SEMS, "semaphores"))
 		return (struct npu_semaphore){ 0 };
-	return (struct npu_semaphore){ (uint16_t)npu_assembly_sem(b->assembly, name, initial, SEM_MAX), 1 };
+	uint32_t sem = npu_assembly_sem(b->assembly, name, initial, SEM_MAX);
+	look_for_memory(b);
+	return (struct npu_semaphore){ (uint16_t)sem, 1 };
 }
 
 /* vsnprintf for text and %u alone, as the names of regions mostly are, of which there may be as many as tiles; false, and
@@ -557,14 +594,32 @@ void npu_region(struct npu_builder *b, const char *format, ...)
 	if (!format_numbers(name, sizeof name, format, args))
 		vsnprintf(name, sizeof name, format, args);
 	va_end(args);
-	if (!npu_builder_failed(b))
-		npu_assembly_region_begin(b->assembly, name);
+	if (!one_more(b, &b->nregions, NPU_MAX_INSNS, "regions"))
+		return;
+	if (b->depth == NPU_MAX_DEPTH) {
+		npu_fail(&b->error, NPU_ERR_OPERAND, "the region \"%s\" lies too deep: regions nest at most %d deep", name,
+			 NPU_MAX_DEPTH);
+		return;
+	}
+	if (!b->open && !(b->open = calloc(NPU_MAX_DEPTH, sizeof *b->open))) {
+		npu_fail(&b->error, NPU_ERR_MEMORY, "out of memory");
+		return;
+	}
+	memcpy(b->open[b->depth++], name, sizeof name);
+	npu_assembly_region_begin(b->assembly, name);
+	look_for_memory(b);
 }
 
 void npu_region_end(struct npu_builder *b)
 {
-	if (!npu_builder_failed(b))
-		npu_assembly_region_end(b->assembly);
+	if (npu_builder_failed(b))
+		return;
+	if (b->depth == 0) {
+		npu_fail(&b->error, NPU_ERR_OPERAND, "a region is closed that was never opened");
+		return;
+	}
+	b->depth--;
+	npu_assembly_region_end(b->assembly);
 }
 
 void npu_emit_at(struct npu_builder *b, const char *file, unsigned line, const struct npu_insn *insn,
@@ -588,4 +643,5 @@ void npu_emit_at(struct npu_builder *b, const char *file, unsigned line, const s
 	npu_assembly_place(b->assembly, slash ? slash + 1 : file, line);
 	npu_assembly_insn(b->assembly, &copy);
 	b->ninsns++;
+	look_for_memory(b);
 }

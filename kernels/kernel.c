@@ -189,7 +189,13 @@ struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct np
 	struct npu_builder *b = npu_builder_new(k->name, capacity);
 	bool emitted = b && k->emit(b, args);
 	bool failed = b && npu_builder_failed(b);
-	struct npu_program *program = npu_builder_finish(b, err);
+	struct npu_error found = { 0 };
+	struct npu_program *program = npu_builder_finish(b, &found);
+	/* What a kernel of others declares is not what the person who runs it wrote. */
+	if (!program && !failed && k->abi && found.code == NPU_ERR_VALUE)
+		found.code = NPU_ERR_PLUGIN;
+	if (!program && err)
+		*err = found;
 	if (program && !emitted && !failed) {
 		/* A kernel that gives up without an error of the builder. */
 		npu_program_free(program);

@@ -5,17 +5,27 @@
 #include <math.h>
 #include <string.h>
 
-double *npu_reference_write(const struct npu_reference_io *io, const char *name, uint64_t count)
+static struct npu_reference_tensor *find(const struct npu_reference_io *io, const char *name, uint64_t count)
 {
 	for (unsigned i = 0; i < io->n; i++)
 		if (!strcmp(io->tensors[i].name, name) && io->tensors[i].count == count)
-			return io->tensors[i].at;
+			return &io->tensors[i];
 	return NULL;
+}
+
+double *npu_reference_write(const struct npu_reference_io *io, const char *name, uint64_t count)
+{
+	struct npu_reference_tensor *tensor = find(io, name, count);
+	if (!tensor || tensor->input)
+		return NULL;
+	tensor->written = true;
+	return tensor->at;
 }
 
 const double *npu_reference_read(const struct npu_reference_io *io, const char *name, uint64_t count)
 {
-	return npu_reference_write(io, name, count);
+	const struct npu_reference_tensor *tensor = find(io, name, count);
+	return tensor ? tensor->at : NULL;
 }
 
 /* Products go by strips of 8 columns of B and blocks of k, so that a strip stays in the cache while every row of A

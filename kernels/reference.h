@@ -13,6 +13,8 @@ struct npu_reference_tensor {
 	const char *name;
 	uint64_t count; /* elements */
 	double *at;
+	bool input;   /* alone: not to be written */
+	bool written; /* npu_reference_write has handed it out */
 };
 struct npu_reference_io {
 	unsigned n;
@@ -20,7 +22,7 @@ struct npu_reference_io {
 };
 
 /* -- npu.h -- */
-/* A tensor of exactly `count` elements, NULL when there is none of that name and size. */
+/* A tensor of exactly `count` elements, NULL when there is none of that name and size; to write, one that is an output. */
 const double *npu_reference_read(const struct npu_reference_io *, const char *name, uint64_t count);
 double *npu_reference_write(const struct npu_reference_io *, const char *name, uint64_t count);
 

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PLUGIN_LEAST_BYTES ((uint64_t)1 << 20)
+
 /* ---- which words ---- */
 
 static bool is_elf(const char *path)
@@ -53,8 +55,10 @@ static bool read_limits(const struct cli *cli, struct plugin_limits *limits, str
 			return npu_fail(err, NPU_ERR_USAGE, "--plugin-timeout %.40s: seconds would be right, 0 for no limit",
 					seconds);
 	}
-	if (bytes && !config_parse_size(bytes, &limits->bytes))
-		return npu_fail(err, NPU_ERR_USAGE, "--plugin-memory %.40s: a size as 512MiB would be right, 0 for no limit",
+	/* Less cannot be measured. */
+	if (bytes && (!config_parse_size(bytes, &limits->bytes) ||
+		      (limits->bytes && limits->bytes < PLUGIN_LEAST_BYTES)))
+		return npu_fail(err, NPU_ERR_USAGE, "--plugin-memory %.40s: 1MiB or more would be right, 0 for no limit",
 				bytes);
 	return true;
 }

@@ -80,6 +80,12 @@ static void leave(void)
 		plugin.watch->closed = true;
 		_exit(1);
 	}
+	/* A call may be too short for the one that watches to see what it took. */
+	if (plugin.watch && plugin.watch->most_bytes &&
+	    plugin_resident(getpid()) > plugin.watch->base_bytes + plugin.watch->most_bytes) {
+		plugin.watch->too_much = true;
+		_exit(1);
+	}
 	/* Where the plug-in closed it, what it printed would go to the report. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	fflush(stdout);

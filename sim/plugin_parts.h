@@ -28,6 +28,8 @@ enum plugin_call {
 struct plugin_watch {
 	_Atomic uint64_t since_ns;   /* CLOCK_MONOTONIC when the call began */
 	_Atomic uint64_t base_bytes; /* resident memory of the child at that time */
+	uint64_t most_bytes;         /* what a call may take, 0: anything; set by the one that watches */
+	_Atomic int too_much;        /* the call took more, and the child has ended itself */
 	_Atomic int closed;          /* the call closed descriptors that the child needs, and the child has ended itself */
 	_Atomic int status;          /* with which the child ends, during the call END */
 	_Atomic int call;

@@ -70,6 +70,13 @@ static enum plugin_call call_of(const struct child *c)
 	return (enum plugin_call)c->watch->call;
 }
 
+static bool takes_too_much(struct child *c)
+{
+	return npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0,
+			   "%s took more than %s of memory (--plugin-memory sets the limit)", call_text(call_of(c)),
+			   npu_bytes_text(c->limits.bytes).text);
+}
+
 /* Sets the error of a call that takes too long or too much. */
 static bool within_limits(struct child *c)
 {
@@ -83,9 +90,7 @@ static bool within_limits(struct child *c)
 				   c->limits.seconds);
 	uint64_t base = c->watch->base_bytes, resident = plugin_resident(c->pid);
 	if (c->limits.bytes && resident > base && resident - base > c->limits.bytes)
-		return npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0,
-				   "%s took more than %s of memory (--plugin-memory sets the limit)", call_text(call),
-				   npu_bytes_text(c->limits.bytes).text);
+		return takes_too_much(c);
 	return true;
 }
 
@@ -198,6 +203,8 @@ static int judge(struct child *c, int wait_status)
 {
 	char what[128];
 	int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+	if (c->watch->too_much)
+		takes_too_much(c);
 	if (c->err.code != NPU_ERR_NONE)
 		return cli_fail(&c->err);
 	if (c->watch->closed)
@@ -221,6 +228,7 @@ const char *plugin_watch_over(const char *path, const struct plugin_limits *limi
 	    mmap(NULL, sizeof *child.watch, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (child.watch == MAP_FAILED)
 		return "mmap";
+	child.watch->most_bytes = limits->bytes;
 	if (pipe(ends) != 0)
 		return "pipe";
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -209,6 +209,7 @@ static bool read_tensors(struct values *v, struct npu_error *err)
 	for (uint32_t i = 0; i < p->ntensors; i++) {
 		const struct npu_tensor *t = &p->tensors[i];
 		v->tensors[i].name = t->name;
+		v->tensors[i].input = t->dir == NPU_TENSOR_IN;
 		if (t->dir == NPU_TENSOR_TEMP)
 			continue;
 		v->tensors[i].count = values_elements(t);
@@ -219,15 +220,29 @@ static bool read_tensors(struct values *v, struct npu_error *err)
 	return true;
 }
 
+/* What a reference leaves out would be compared with zeros. */
+static bool all_written(const struct values *v, struct npu_error *err)
+{
+	const struct npu_program *p = v->request.program;
+	for (uint32_t i = 0; i < p->ntensors; i++)
+		if (p->tensors[i].dir == NPU_TENSOR_OUT && !v->tensors[i].written)
+			return npu_fail(err, NPU_ERR_PLUGIN, "the reference of %s does not write %s",
+					v->request.kernel->name, p->tensors[i].name);
+	return true;
+}
+
 static bool refer(struct values *v, struct npu_error *err)
 {
 	const struct values_request *r = &v->request;
 	struct npu_reference_io io = { r->program->ntensors, v->tensors };
-	if (!r->kernel || r->kernel->reference(r->args, &io))
+	if (!r->kernel)
 		return true;
+	if (r->kernel->reference(r->args, &io))
+		return all_written(v, err);
 	if (r->kernel->abi) /* a plug-in, which looks for tensors by name and size */
 		return npu_fail(err, NPU_ERR_PLUGIN,
-				"the reference of %s failed: it found a tensor missing or of another size, or no memory",
+				"the reference of %s failed: it found a tensor missing, of another size, or an input to write, or "
+				"no memory",
 				r->kernel->name);
 	return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the reference of %s", r->kernel->name);
 }

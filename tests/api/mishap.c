@@ -54,6 +54,8 @@ static void misbehave(const char *what)
 	} else if (strcmp(what, "memory") == 0) {
 		for (size_t n = 1 << 20;;)
 			memset(malloc(n), 1, n);
+	} else if (strcmp(what, "short") == 0) {
+		memset(malloc(16 << 20), 1, 16 << 20);
 	} else if (strcmp(what, "print") == 0) {
 		printf("printed by the plug-in\n");
 	} else if (strcmp(what, "close") == 0) {
@@ -103,6 +105,51 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	return true;
 }
 
+/* Ask for something without end, until the builder says that it is enough. */
+static void too_many(struct npu_builder *b, const char *what)
+{
+	char name[32];
+	uint32_t page = 0;
+	for (unsigned i = 0; !npu_builder_failed(b); i++) {
+		snprintf(name, sizeof name, "n%u", i);
+		if (strcmp(what, "semaphores") == 0)
+			npu_semaphore(b, name, 0);
+		else if (strcmp(what, "tensors") == 0)
+			npu_tensor(b, name, NPU_INT8, NPU_TENSOR_IN, 1, (uint64_t[]){ i % 2 });
+		else if (strcmp(what, "tables") == 0)
+			npu_block_table(b, name, i % 2, &page);
+		else if (strcmp(what, "regions") == 0)
+			npu_region(b, "%s", name);
+		else if (strcmp(what, "pages") == 0)
+			npu_page(b, (struct npu_dram){ 0 }, 0, 1 << 20, NPU_PAGE_FREE, 0);
+		else if (strcmp(what, "instructions") == 0)
+			npu_sync_load(b);
+		else
+			return;
+	}
+}
+
+/* What no program may have. */
+static void illegal(struct npu_builder *b, const char *what)
+{
+	char name[400] = "";
+	uint64_t shape[2] = { 4, 4 };
+	if (strcmp(what, "nameless") == 0)
+		npu_tensor(b, NULL, NPU_FP16, NPU_TENSOR_IN, 2, shape);
+	else if (strcmp(what, "rank") == 0)
+		npu_tensor(b, "Z", NPU_FP16, NPU_TENSOR_IN, 77, shape);
+	else if (strcmp(what, "type") == 0)
+		npu_tensor(b, "Z", (enum npu_dtype)77, NPU_TENSOR_IN, 2, shape);
+	else if (strcmp(what, "twice") == 0)
+		npu_tensor(b, "X", NPU_FP16, NPU_TENSOR_IN, 2, shape);
+	else if (strcmp(what, "long") == 0)
+		npu_semaphore(b, memset(name, 'a', sizeof name - 1), 0);
+	else if (strcmp(what, "open") == 0)
+		npu_region(b, "left %s", "open");
+	else if (strcmp(what, "unopened") == 0)
+		npu_region_end(b);
+}
+
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
 	const char *what = what_in("emit");
@@ -126,6 +173,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	}
 	if (strcmp(what, "operand") == 0)
 		npu_load(b, .local = x, .dram = X.addr, .rows = 0, .cols = 64);
+	too_many(b, what);
+	illegal(b, what);
 	return strcmp(what, "false") != 0;
 }
 
@@ -133,6 +182,10 @@ static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 {
 	const char *what = what_in("reference");
 	uint64_t n = (uint64_t)args->value[0] * 64;
+	if (strcmp(what, "nothing") == 0)
+		return true;
+	if (strcmp(what, "input") == 0)
+		return npu_reference_write(io, "X", n) != NULL;
 	const double *X = npu_reference_read(io, strcmp(what, "tensor") == 0 ? "Z" : "X", n);
 	double *Y = npu_reference_write(io, "Y", n);
 	misbehave(what);

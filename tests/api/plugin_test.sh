@@ -175,8 +175,28 @@ MISHAP=emit:newer says 1 "$SRC/tests/api/mishap.c:8: vfill has operands that lib
     run ./good.so
 MISHAP=emit:operand timeout 60 "$NPUSIM" run ./good.so >out 2>err && fail 'an illegal operand is taken'
 grep -q '^npusim: mishap.c:[0-9]*: #2 load: ' err || fail "an illegal operand is not placed: $(cat err)"
-MISHAP=reference:tensor says 1 'the reference of mishap failed: it found a tensor missing or of another size, or no memory' \
+
+# What no program may have, and what has no end.
+MISHAP=emit:nameless says 1 'a tensor has no name' run ./good.so
+MISHAP=emit:rank says 1 'tensor Z has 77 dimensions, 1 to 5 are possible' run ./good.so
+MISHAP=emit:type says 1 'tensor Z: no such type, layout or direction' run ./good.so
+MISHAP=emit:twice says 1 'two tensors are called X' run ./good.so
+MISHAP=emit:long says 1 "the name of a semaphore is longer than 255 bytes: $(printf 'a%.0s' {1..40})..." run ./good.so
+MISHAP=emit:open says 1 'the region "left open" is still open at the end of the program' run ./good.so
+MISHAP=emit:unopened says 1 'a region is closed that was never opened' run ./good.so
+MISHAP=emit:semaphores says 1 'more than 65,535 semaphores' run ./good.so
+MISHAP=emit:tensors says 1 'more than 1,048,576 tensors' run ./good.so
+MISHAP=emit:tables says 1 'more than 1,048,576 block tables' run ./good.so
+MISHAP=emit:regions says 1 'the region "n64" lies too deep: regions nest at most 64 deep' run ./good.so
+MISHAP=emit:pages says 1 'more than 16,777,216 records of pages' run ./good.so
+MISHAP=emit:instructions says 1 'more than 16,777,216 instructions: larger tiles or shorter lengths need fewer' run ./good.so
+MISHAP=emit:short says 1 './good.so: emit took more than 1,024 KiB of memory (--plugin-memory sets the limit)' run ./good.so --plugin-memory 1MiB
+
+MISHAP=reference:tensor says 1 'the reference of mishap failed: it found a tensor missing, of another size, or an input to write, or no memory' \
     run ./good.so --values -q
+MISHAP=reference:input says 1 'the reference of mishap failed: it found a tensor missing, of another size, or an input to write, or no memory' \
+    run ./good.so --values -q
+MISHAP=reference:nothing says 1 'the reference of mishap does not write Y' run ./good.so --values -q
 MISHAP=reference:wrong timeout 60 "$NPUSIM" run ./good.so --values -q >out 2>err && fail 'wrong values are taken'
 grep -q 'Y\[1,6\]' err || fail "wrong values are not told: $(cat err)"
 
@@ -230,7 +250,9 @@ says 2 'later.so: uses what a newer npu.h has; this npusim is too old for it' ru
 # ---- options ----
 
 says 2 '--plugin-timeout soon: seconds would be right, 0 for no limit' run ./good.so --plugin-timeout soon
-says 2 '--plugin-memory much: a size as 512MiB would be right, 0 for no limit' run ./good.so --plugin-memory much
+for size in much 1KiB; do
+    says 2 "--plugin-memory $size: 1MiB or more would be right, 0 for no limit" run ./good.so --plugin-memory $size
+done
 runs run ./good.so -q --plugin-timeout 0 --plugin-memory 0
 
 [ $failures = 0 ] || exit 1

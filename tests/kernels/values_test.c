@@ -60,7 +60,7 @@ static void values_init(struct values *v, const struct npu_program *p, struct ca
 		double *at = calloc(elements(t), sizeof *at);
 		for (uint64_t e = 0; t->dir == NPU_TENSOR_IN && e < elements(t); e++)
 			at[e] = random_value(rng, t->dtype);
-		v->tensors[i] = (struct npu_reference_tensor){ t->name, elements(t), at };
+		v->tensors[i] = (struct npu_reference_tensor){ .name = t->name, .count = elements(t), .at = at };
 	}
 }
 
