@@ -60,12 +60,13 @@ void npu_args_init(const struct npu_kernel *k, struct npu_args *args)
 static bool in_range(const struct npu_param *p, int64_t value, const char *text, struct npu_error *err)
 {
 	char number[24];
+	const char *unit = p->unit ? p->unit : "";
 	if (value >= p->min && value <= p->max)
 		return true;
 	snprintf(number, sizeof number, "%" PRId64, value);
 	return npu_fail(err, NPU_ERR_VALUE, "%s=%.40s: too %s; %s must be %" PRId64 " to %" PRId64 "%s%s%s", p->name,
 			text ? text : number, value < p->min ? "small" : "large", p->name, p->min, p->max,
-			p->unit[0] ? " " : "", p->unit, p->unit[0] ? "s" : "");
+			*unit ? " " : "", unit, *unit ? "s" : "");
 }
 
 bool npu_args_check(const struct npu_kernel *k, const struct npu_args *args, struct npu_error *err)

@@ -17,7 +17,7 @@ struct npu_param {
 	int64_t max;
 	const char *const *choices; /* NULL-terminated, of CHOICE */
 	bool derived;
-	const char *unit;
+	const char *unit; /* NULL or empty: none */
 	const char *meaning;
 	const char *with; /* the setting without which it has no effect, "mask=window"; NULL: it always has */
 };

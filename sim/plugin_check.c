@@ -21,10 +21,22 @@ static bool is_name(const char *text)
 	return true;
 }
 
-/* One line. */
-static bool is_text(const char *text)
+/* What is wrong with a text, which shall be one line; NULL: nothing. */
+static const char *fault_of(const char *text)
 {
-	return text && strnlen(text, LONGEST_TEXT + 1) <= LONGEST_TEXT && !strchr(text, '\n');
+	if (!text)
+		return "missing";
+	if (strnlen(text, LONGEST_TEXT + 1) > LONGEST_TEXT)
+		return "longer than 1,023 bytes";
+	return strchr(text, '\n') ? "more than one line" : NULL;
+}
+
+/* What is wrong with a name. */
+static const char *name_fault_of(const char *name)
+{
+	if (!name)
+		return "missing";
+	return is_name(name) ? NULL : "to have 1 to 63 letters, digits and _, and no digit first";
 }
 
 static int64_t choices_of(const struct npu_param *p)
@@ -45,6 +57,12 @@ struct place {
 static bool wrong(const struct place *at, const char *what)
 {
 	return npu_fail_at(at->err, NPU_ERR_PLUGIN, at->file, 0, 0, "its parameter %s %s", at->param, what);
+}
+
+static bool amiss(const struct place *at, const char *what, const char *fault)
+{
+	return npu_fail_at(at->err, NPU_ERR_PLUGIN, at->file, 0, 0, "its parameter %s: the %s is %s", at->param, what,
+			   fault);
 }
 
 static bool outside(const struct place *at, const char *what, int64_t value, int64_t least, int64_t most)
@@ -69,9 +87,13 @@ static bool check_choice(const struct place *at, const struct npu_param *p)
 	int64_t n = choices_of(p);
 	if (n == 0)
 		return wrong(at, "has no choices");
-	for (int64_t i = 0; i < n; i++)
-		if (!is_text(p->choices[i]) || !p->choices[i][0])
-			return wrong(at, "has a choice without a name");
+	for (int64_t i = 0; i < n; i++) {
+		char what[48];
+		const char *fault = p->choices[i][0] ? fault_of(p->choices[i]) : "empty";
+		snprintf(what, sizeof what, "name of choice %" PRId64, i);
+		if (fault)
+			return amiss(at, what, fault);
+	}
 	return (p->initial >= 0 && p->initial < n) || outside(at, "the initial choice is", p->initial, 0, n - 1);
 }
 
@@ -94,13 +116,16 @@ static bool check_param(const struct npu_kernel *k, unsigned i, const char *file
 	const struct npu_param *p = &k->params[i];
 	struct place at = { file, number, err };
 	snprintf(number, sizeof number, "number %u", i);
-	if (!p->name || !is_name(p->name))
-		return wrong(&at, "has no name of letters, digits and _");
+	const char *fault = name_fault_of(p->name);
+	if (fault)
+		return amiss(&at, "name", fault);
 	at.param = p->name;
 	if (npu_param_index(k, p->name) != (int)i)
 		return wrong(&at, "is there twice");
-	if (!is_text(p->unit) || !is_text(p->meaning))
-		return wrong(&at, "has no unit (\"\" for none) or no meaning, of one line each");
+	if ((fault = fault_of(p->unit)))
+		return amiss(&at, "unit", fault);
+	if ((fault = fault_of(p->meaning)))
+		return amiss(&at, "meaning", fault);
 	if (p->derived && !k->resolve)
 		return wrong(&at, "is derived, and there is no resolve to derive it");
 	switch (p->type) {
@@ -114,10 +139,11 @@ static bool check_param(const struct npu_kernel *k, unsigned i, const char *file
 
 bool plugin_check(const struct npu_kernel *k, const char *file, struct npu_error *err)
 {
-	if (!k->name || !is_name(k->name))
-		return npu_fail_at(err, NPU_ERR_PLUGIN, file, 0, 0, "its kernel has no name of letters, digits and _");
-	if (!is_text(k->summary))
-		return npu_fail_at(err, NPU_ERR_PLUGIN, file, 0, 0, "its kernel has no summary of one line");
+	const char *fault = name_fault_of(k->name);
+	if (fault)
+		return npu_fail_at(err, NPU_ERR_PLUGIN, file, 0, 0, "its kernel: the name is %s", fault);
+	if ((fault = fault_of(k->summary)))
+		return npu_fail_at(err, NPU_ERR_PLUGIN, file, 0, 0, "its kernel: the summary is %s", fault);
 	if (!k->emit)
 		return npu_fail_at(err, NPU_ERR_PLUGIN, file, 0, 0, "its kernel has no emit");
 	if (k->nparams > NPU_MAX_PARAMS)

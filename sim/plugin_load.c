@@ -228,6 +228,8 @@ static bool take(const struct npu_kernel *theirs, struct npu_error *err)
 		if (!copy(&plugin.params[i], sizeof plugin.params[i], params + (size_t)i * theirs->param_size,
 			  theirs->param_size))
 			return unfit(err, newer);
+	for (unsigned i = 0; i < NPU_MAX_PARAMS; i++)
+		plugin.params[i].unit = plugin.params[i].unit ? plugin.params[i].unit : "";
 	if (params)
 		plugin.own.params = plugin.params;
 	return plugin_check(&plugin.own, plugin.path, err);

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum { GOOD, OTHER_ABI, NO_HEADER, SHORT, NEWER, LONGER, NO_NAME, NO_EMIT, NO_SUMMARY, WILD_NAME, MANY, NO_LIST, NO_PARAM_NAME,
-       TWICE, MIN_MAX, OUTSIDE, NO_CHOICES, WITH, UNDERIVED, NO_MEANING, BAD_TYPE };
+       TWICE, MIN_MAX, OUTSIDE, NO_CHOICES, WITH, UNDERIVED, NO_MEANING, BAD_TYPE, NO_UNIT, LINES, LONG_SUMMARY,
+       BAD_NAME, EMPTY_CHOICE };
 
 #ifndef STRUCT
 #define STRUCT GOOD
@@ -197,7 +198,10 @@ static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 	return true;
 }
 
-static const char *const words[] = { "none", "some", NULL };
+#define TEN(text) text text text text text text text text text text
+#define LONG TEN(TEN("Y = X, or not "))
+
+static const char *const words[] = { "none", STRUCT == EMPTY_CHOICE ? "" : "some", NULL };
 static const char *const nothing[] = { NULL };
 static const struct npu_param params[] = {
 	{ .name = STRUCT == NO_PARAM_NAME ? NULL : "rows",
@@ -206,13 +210,12 @@ static const struct npu_param params[] = {
 	  .min = STRUCT == MIN_MAX ? 2000 : 1,
 	  .max = 1000,
 	  .derived = STRUCT == UNDERIVED,
-	  .unit = "row",
+	  .unit = STRUCT == NO_UNIT ? NULL : STRUCT == LINES ? "row\nline" : "row",
 	  .meaning = STRUCT == NO_MEANING ? NULL : "rows to copy",
 	  .with = STRUCT == WITH ? "mask=window" : NULL },
 	{ .name = STRUCT == TWICE ? "rows" : "how",
 	  .type = NPU_PARAM_CHOICE,
 	  .choices = STRUCT == NO_CHOICES ? nothing : words,
-	  .unit = "",
 	  .meaning = "a choice" },
 };
 
@@ -234,8 +237,8 @@ const struct npu_kernel npu_plugin = {
 	.abi = STRUCT == OTHER_ABI ? 7 : STRUCT == NO_HEADER ? 0 : NPU_ABI,
 	.size = STRUCT == SHORT ? 16 : STRUCT == NEWER || STRUCT == LONGER ? sizeof(struct later) : sizeof(struct npu_kernel),
 	.param_size = sizeof(struct npu_param),
-	.name = STRUCT == NO_NAME ? NULL : STRUCT == WILD_NAME ? (const char *)16 : "mishap",
-	.summary = STRUCT == NO_SUMMARY ? NULL : "Y = X, or not",
+	.name = STRUCT == NO_NAME ? NULL : STRUCT == WILD_NAME ? (const char *)16 : STRUCT == BAD_NAME ? "2 much" : "mishap",
+	.summary = STRUCT == NO_SUMMARY ? NULL : STRUCT == LONG_SUMMARY ? LONG : "Y = X, or not",
 	.params = STRUCT == NO_LIST ? NULL : params,
 	.nparams = STRUCT == MANY ? 65 : 2,
 	.resolve = STRUCT == UNDERIVED ? NULL : resolve,

@@ -225,21 +225,30 @@ wrong() {
 wrong 2 OTHER_ABI 'built for version 7 of the plug-in interface, and this npusim has 1: build it with the npu.h of this npusim'
 wrong 2 NO_HEADER 'built for version 0 of the plug-in interface, and this npusim has 1: build it with the npu.h of this npusim (its struct has to begin with NPU_PLUGIN)'
 wrong 2 SHORT 'its struct npu_kernel has to begin with NPU_PLUGIN'
-wrong 1 NO_NAME 'its kernel has no name of letters, digits and _'
+wrong 1 NO_NAME 'its kernel: the name is missing'
+wrong 1 BAD_NAME 'its kernel: the name is to have 1 to 63 letters, digits and _, and no digit first'
 wrong 1 WILD_NAME 'loading it crashed: Segmentation fault (signal 11)'
-wrong 1 NO_SUMMARY 'its kernel has no summary of one line'
+wrong 1 NO_SUMMARY 'its kernel: the summary is missing'
+wrong 1 LONG_SUMMARY 'its kernel: the summary is longer than 1,023 bytes'
 wrong 1 NO_EMIT 'its kernel has no emit'
 wrong 1 MANY 'its kernel has 65 parameters, 64 are possible'
 wrong 1 NO_LIST 'its kernel has 2 parameters and no list of them'
-wrong 1 NO_PARAM_NAME 'its parameter number 0 has no name of letters, digits and _'
+wrong 1 NO_PARAM_NAME 'its parameter number 0: the name is missing'
 wrong 1 TWICE 'its parameter rows is there twice'
 wrong 1 MIN_MAX 'its parameter rows has a min of 2000 above its max of 1000'
 wrong 1 OUTSIDE 'its parameter rows: the initial value is 2000, outside of 1 to 1000'
 wrong 1 NO_CHOICES 'its parameter how has no choices'
 wrong 1 WITH 'its parameter rows has a `with` that is no choice of another parameter'
 wrong 1 UNDERIVED 'its parameter rows is derived, and there is no resolve to derive it'
-wrong 1 NO_MEANING 'its parameter rows has no unit ("" for none) or no meaning, of one line each'
+wrong 1 NO_MEANING 'its parameter rows: the meaning is missing'
+wrong 1 LINES 'its parameter rows: the unit is more than one line'
+wrong 1 EMPTY_CHOICE 'its parameter how: the name of choice 1 is empty'
 wrong 1 BAD_TYPE 'its parameter rows has a type that is neither NPU_PARAM_INT nor NPU_PARAM_CHOICE'
+
+# A unit may be left out.
+build unitless.so -DSTRUCT=NO_UNIT
+says 2 'rows=4000: too large; rows must be 1 to 1000' run unitless.so rows=4000
+runs kernel show unitless.so
 
 # A later npu.h: what is zero means nothing, what is not needs a later npusim.
 build later.so -DLATER -DSTRUCT=LONGER
