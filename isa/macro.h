@@ -58,6 +58,7 @@ struct npu_macro_tensor {
 struct npu_macro_param {
 	const char *name;
 	const char *value; /* as text */
+	const char *words; /* "none|causal", what it may be; NULL: a number, or any word */
 };
 
 struct npu_macro {

@@ -69,7 +69,7 @@ void work_fini(struct work *work)
 	config_fini(&work->config);
 }
 
-static bool is_file(const char *name)
+bool work_is_file(const char *name)
 {
 	if (is_plugin(name))
 		return false;
@@ -118,7 +118,7 @@ bool work_program(struct work *work, const struct cli *cli, const char *name, st
 	const struct hw *hw = &work->config.hw;
 	struct npu_capacity capacity = hw_capacity(hw);
 	npu_plain(file_name(name), strlen(file_name(name)), work->subject, sizeof work->subject);
-	if (!(is_file(name) ? work_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
+	if (!(work_is_file(name) ? work_file(work, cli, name, err) : build_kernel(work, cli, name, err)))
 		return false;
 	if (!npu_program_show_names(work->program))
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");

@@ -22,6 +22,8 @@ bool work_config(struct work *, const struct cli *, struct npu_error *err);
 /* The program that `name` names, a kernel with the command line's parameters or a file, for the machine; it fits and
  * the machine can do all it asks for. Its names, and `subject`, are fit to be shown. After work_config(). */
 bool work_program(struct work *, const struct cli *, const char *name, struct npu_error *err);
+/* Whether `name` is meant as a program's file, not as a kernel or plug-in. */
+bool work_is_file(const char *name);
 /* A file, whatever is called by its name; nothing is asked of the machine but where buffers may lie. */
 bool work_file(struct work *, const struct cli *, const char *path, struct npu_error *err);
 void work_fini(struct work *);

@@ -3,8 +3,11 @@
 #include "sim/cli_table.h"
 #include "sim/cli_work.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "isa/units.h"
 
 static int list(void)
 {
@@ -62,8 +65,65 @@ static void print_parameters(const struct npu_kernel *kernel, const struct npu_a
 	table_print(table);
 }
 
+/* ---- a file ---- */
+
+/* Of a parameter, without what the command line says; NULL: not known. */
+static const char *default_of(const struct npu_macro *without, const char *name)
+{
+	for (unsigned i = 0; without && i < without->nparams; i++)
+		if (strcmp(without->params[i].name, name) == 0)
+			return without->params[i].value;
+	return NULL;
+}
+
+static void print_file_parameters(const struct npu_macro *m, const struct npu_macro *without)
+{
+	struct libscols_table *table = table_new();
+	table_column(table, "parameter", TABLE_WORD);
+	table_column(table, "default", TABLE_NUMBER);
+	table_column(table, "value", TABLE_NUMBER);
+	table_column(table, "legal", TABLE_WORD);
+	for (unsigned i = 0; i < m->nparams; i++) {
+		const struct npu_macro_param *param = &m->params[i];
+		const char *initial = default_of(without, param->name);
+		bool number = *param->value == '-' || isdigit((unsigned char)*param->value);
+		const char *cells[] = { param->name, initial ? initial : "-", param->value,
+					param->words ? param->words : number ? "a number" : "a word" };
+		table_row(table, cells, 4);
+	}
+	table_print(table);
+}
+
+/* Which .param a file declares can depend on those before: it is assembled. */
+static int show_file(const struct cli *cli)
+{
+	struct work work;
+	struct npu_error err = { 0 };
+	const char *path = cli->words[1];
+	if (!work_config(&work, cli, &err) || !work_file(&work, cli, path, &err)) {
+		work_fini(&work);
+		return cli_fail(&err);
+	}
+	printf("%s: %s instructions on %s, %u parameter%s\n", file_name(path), npu_count_text(work.program->ninsns).text,
+	       work.config.title, work.macro->nparams, work.macro->nparams == 1 ? "" : "s");
+	if (work.macro->nparams) {
+		struct npu_capacity capacity = hw_capacity(&work.config.hw);
+		struct macro_load load = { .capacity = &capacity, .cli = cli };
+		bool again = cli->nparameters && strcmp(path, "-") != 0;
+		struct npu_macro *without = again ? macro_load(path, &load, &err) : NULL;
+		printf("\n");
+		print_file_parameters(work.macro, again || cli->nparameters ? without : work.macro);
+		if (without)
+			npu_macro_free(without);
+	}
+	work_fini(&work);
+	return 0;
+}
+
 static int show(const struct cli *cli)
 {
+	if (work_is_file(cli->words[1]) && !npu_kernel_find(cli->words[1]))
+		return show_file(cli);
 	struct work work;
 	struct npu_error err = { 0 };
 	const struct npu_kernel *kernel = kernel_find(cli->words[1], &err);
@@ -94,16 +154,26 @@ static int run(struct cli *cli)
 		return list();
 	if (strcmp(cli->words[0], "show") == 0 && cli->nwords == 2)
 		return show(cli);
-	return cli_usage("kernel %.40s: list or show KERNEL would be right", cli->words[0]);
+	return cli_usage("kernel %.40s: list, or show KERNEL or FILE, would be right", cli->words[0]);
 }
+
+static const struct cli_option options[] = {
+	MACRO_INCLUDE_OPTION,
+	{ 0 },
+};
 
 const struct cli_command cmd_kernel = {
 	.name = "kernel",
-	.synopsis = "list | show KERNEL|./PLUGIN.so [key=value...]",
+	.synopsis = "list | show KERNEL|./PLUGIN.so|FILE [key=value...]",
 	.summary = "list the kernels, or show the parameters of one",
 	.text = "show prints defaults, legal values and what derived parameters (tiles) become on the hardware.\n"
 		"\n"
-		"  npusim kernel show flash_attention --hw edge-2mb\n",
+		"  npusim kernel show flash_attention --hw edge-2mb\n"
+		"\n"
+		"Of a file, the .param that it declares.\n"
+		"\n"
+		"  npusim kernel show traces/gemm.npu dtype=int8\n",
+	.options = options,
 	.min_words = 1,
 	.max_words = 2,
 	.takes_hardware = true,

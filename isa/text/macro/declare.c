@@ -103,6 +103,27 @@ static bool choose(struct npu_mac *s, const struct npu_mac_decl *d, const char *
 	return n < 2 || keep_choices(s, d->choices, n, &out->choices);
 }
 
+/* "none|causal"; NULL without an error where there is no list. One word alone is a default. */
+static const char *list_choices(struct npu_mac *s, const char *const *choices)
+{
+	size_t bytes = 0;
+	if (!choices || !choices[0] || !choices[1])
+		return NULL;
+	for (unsigned i = 0; choices[i]; i++)
+		bytes += strlen(choices[i]) + 1;
+	char *list = npu_arena_alloc(s->result, bytes, 1), *end = list;
+	for (unsigned i = 0; list && choices[i]; i++) {
+		size_t n = strlen(choices[i]);
+		if (i)
+			*end++ = '|';
+		memcpy(end, choices[i], n + 1);
+		end += n;
+	}
+	if (!list)
+		npu_mac_no_memory(s);
+	return list;
+}
+
 static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_value *value)
 {
 	char text[32];
@@ -117,8 +138,9 @@ static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const 
 	struct npu_macro_param *p = &s->params[s->nparams];
 	p->name = kept_text(s, s->result, d->symbol->name);
 	p->value = kept_text(s, s->result, value->kind == NPU_MAC_WORD ? value->word : text);
+	p->words = list_choices(s, d->choices);
 	s->nparams++;
-	return p->name && p->value;
+	return p->name && p->value && !s->failed;
 }
 
 /* What the default means when it is a name alone, which may have got a value since it was read. */
