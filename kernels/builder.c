@@ -381,6 +381,26 @@ static bool fail_fit(struct npu_builder *b, const struct memory *m, const struct
 	return true;
 }
 
+/* The blocks from `before` on become buffers of the program. */
+static bool declare_buffers(struct npu_builder *b, size_t before)
+{
+	for (size_t i = before; i < b->nblocks; i++) {
+		struct block *block = &b->blocks[i];
+		if (!one_more(b, &b->nbuffers, NPU_MAX_INSNS, "buffers"))
+			return false;
+		block->index = npu_assembly_buffer(b->assembly,
+						   &(struct npu_buffer){
+						       .name = block->name,
+						       .local = (uint32_t)block->at | (block->accum ? NPU_ACC_BIT : 0),
+						       .bytes = (uint32_t)block->bytes,
+						       .first = b->ninsns,
+						       .end = b->ninsns,
+						   });
+	}
+	look_for_memory(b);
+	return !npu_builder_failed(b);
+}
+
 bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsigned n)
 {
 	if (npu_builder_failed(b))
@@ -409,21 +429,7 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 		if (requests[i].got)
 			*requests[i].got = counts[i];
 	}
-	for (size_t i = before; i < b->nblocks; i++) {
-		struct block *block = &b->blocks[i];
-		if (!one_more(b, &b->nbuffers, NPU_MAX_INSNS, "buffers"))
-			return false;
-		block->index = npu_assembly_buffer(b->assembly,
-						   &(struct npu_buffer){
-						       .name = block->name,
-						       .local = (uint32_t)block->at | (block->accum ? NPU_ACC_BIT : 0),
-						       .bytes = (uint32_t)block->bytes,
-						       .first = b->ninsns,
-						       .end = b->ninsns,
-						   });
-	}
-	look_for_memory(b);
-	return !npu_builder_failed(b);
+	return declare_buffers(b, before);
 }
 
 unsigned npu_builder_unpaired(const struct npu_builder *b)
@@ -451,6 +457,81 @@ uint32_t npu_acc(struct npu_builder *b, const char *name, uint64_t bytes, int ba
 	return place_single(b, name, bytes, bank, true);
 }
 
+static uint32_t add_block(struct npu_builder *b, const char *name, const struct memory *m, uint64_t at, uint64_t bytes)
+{
+	struct block *block = new_block(b);
+	if (!block)
+		return 0;
+	*block = (struct block){ .accum = m->accum, .live = true, .at = at, .bytes = bytes };
+	snprintf(block->name, sizeof block->name, "%s", name);
+	return declare_buffers(b, b->nblocks - 1) ? (uint32_t)at | (m->accum ? NPU_ACC_BIT : 0) : 0;
+}
+
+static uint32_t place_at(struct npu_builder *b, const char *name, uint64_t bytes, uint64_t at, bool accum)
+{
+	struct memory m = memory_of(b, accum);
+	if (npu_builder_failed(b))
+		return 0;
+	if (bytes > m.bytes || at > m.bytes || align_up(bytes ? bytes : 1, m.align) > m.bytes - at)
+		return npu_fail(&b->error, NPU_ERR_FIT, "%s needs %s bytes at %s:0x%" PRIx64 ", but the %s end at %s", name,
+				npu_count_text(bytes).text, accum ? "acc" : "sram", at, m.name,
+				npu_count_text(m.bytes).text);
+	bytes = align_up(bytes ? bytes : 1, m.align);
+	for (size_t i = 0; i < b->nblocks; i++) {
+		const struct block *o = &b->blocks[i];
+		if (o->live && o->accum == accum && at < o->at + o->bytes && o->at < at + bytes)
+			return npu_fail(&b->error, NPU_ERR_FIT,
+					"%s needs %s bytes at %s:0x%" PRIx64 ", where %s lies, 0x%" PRIx64 " to 0x%" PRIx64,
+					name, npu_count_text(bytes).text, accum ? "acc" : "sram", at, o->name, o->at,
+					o->at + o->bytes);
+	}
+	return add_block(b, name, &m, at, bytes);
+}
+
+static uint32_t place_aligned(struct npu_builder *b, const char *name, uint64_t bytes, int group, uint32_t align,
+			      bool accum)
+{
+	struct memory m = memory_of(b, accum);
+	if (npu_builder_failed(b))
+		return 0;
+	if (align == 0 || align & (align - 1))
+		return npu_fail(&b->error, NPU_ERR_OPERAND, "%s: an alignment of %u, which is no power of two", name, align);
+	uint64_t at = NOWHERE;
+	if (bytes <= m.bytes) {
+		bytes = align_up(bytes ? bytes : 1, m.align);
+		m.align = align_up(m.align, align);
+		at = find_place(b, &m, bytes, group);
+	}
+	if (at != NOWHERE)
+		return add_block(b, name, &m, at, bytes);
+	const struct npu_request r = { .name = name, .accum = accum, .bytes = bytes, .count = 1, .group = group };
+	const struct memory whole = memory_of(b, accum); /* the map is of bytes, wherever they begin */
+	if (!fail_fit(b, &whole, &r, 1) && !npu_builder_failed(b))
+		npu_fail(&b->error, NPU_ERR_FIT, "%s: no gap of %s bytes at a multiple of %u", name,
+			 npu_count_text(bytes).text, align);
+	return 0;
+}
+
+uint32_t npu_sram_at(struct npu_builder *b, const char *name, uint64_t bytes, uint32_t at)
+{
+	return place_at(b, name, bytes, at, false);
+}
+
+uint32_t npu_acc_at(struct npu_builder *b, const char *name, uint64_t bytes, uint32_t at)
+{
+	return place_at(b, name, bytes, at, true);
+}
+
+uint32_t npu_sram_aligned(struct npu_builder *b, const char *name, uint64_t bytes, int group, uint32_t align)
+{
+	return place_aligned(b, name, bytes, group, align, false);
+}
+
+uint32_t npu_acc_aligned(struct npu_builder *b, const char *name, uint64_t bytes, int bank, uint32_t align)
+{
+	return place_aligned(b, name, bytes, bank, align, true);
+}
+
 void npu_release(struct npu_builder *b, uint32_t local)
 {
 	if (npu_builder_failed(b))
@@ -469,11 +550,17 @@ void npu_release(struct npu_builder *b, uint32_t local)
 
 /* ---- DRAM ---- */
 
-static uint64_t take_dram(struct npu_builder *b, const char *what, const char *name, uint64_t bytes)
+/* `fixed`: where, NPU_ANYWHERE: behind what is there. */
+static uint64_t take_dram(struct npu_builder *b, const char *what, const char *name, uint64_t bytes, uint64_t fixed)
 {
 	name = name ? name : "without a name";
-	uint64_t at = align_up(b->dram_used, DRAM_ALIGN);
+	uint64_t at = fixed == NPU_ANYWHERE ? align_up(b->dram_used, DRAM_ALIGN) : fixed;
 	uint64_t capacity = b->capacity.limits.dram_bytes;
+	if (fixed != NPU_ANYWHERE && (at > capacity || bytes > capacity - at)) {
+		npu_fail(&b->error, NPU_ERR_FIT, "%s %s does not fit: %s bytes at dram:0x%" PRIx64 ", but DRAM ends at 0x%" PRIx64,
+			 what, name, npu_count_text(bytes).text, at, capacity);
+		return 0;
+	}
 	if (at > capacity || bytes > capacity - at) {
 		npu_fail(&b->error, NPU_ERR_FIT,
 			 "%s %s does not fit: %s bytes after %s of the DRAM's %s bytes, %s too many", what, name,
@@ -481,16 +568,23 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 			 npu_count_text(at + bytes - capacity).text);
 		return 0;
 	}
-	b->dram_used = at + bytes;
+	if (at + bytes > b->dram_used)
+		b->dram_used = at + bytes;
 	return at;
 }
 
 struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			   unsigned rank, const uint64_t *shape)
 {
+	return npu_tensor_at(b, name, dtype, dir, rank, shape, NPU_LAYOUT_ROW, NPU_ANYWHERE);
+}
+
+struct npu_dram npu_tensor_at(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
+			      unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at)
+{
 	if (!one_more(b, &b->ntensors, MAX_TENSORS, "tensors"))
 		return (struct npu_dram){ 0 };
-	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = NPU_LAYOUT_ROW };
+	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = layout };
 	if (rank < 1 || rank > NPU_MAX_RANK) {
 		npu_fail(&b->error, NPU_ERR_OPERAND, "tensor %s has %u dimensions, 1 to %d are possible",
 			 name ? name : "without a name", rank, NPU_MAX_RANK);
@@ -503,7 +597,10 @@ struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dty
 			rows *= shape[i];
 	}
 	t.bytes = rows * npu_dtype_bytes(dtype, shape[rank - 1]);
-	t.addr = take_dram(b, "tensor", name, t.bytes);
+	/* Blocks of a layout are whole. What is not legal is told at the end, with the name. */
+	if (layout != NPU_LAYOUT_ROW && npu_tensor_bytes(&t) > t.bytes)
+		t.bytes = npu_tensor_bytes(&t);
+	t.addr = take_dram(b, "tensor", name, t.bytes, at);
 	if (npu_builder_failed(b))
 		return (struct npu_dram){ 0 };
 	uint32_t index = npu_assembly_tensor(b->assembly, &t);
@@ -534,7 +631,7 @@ uint32_t npu_sequence_table(struct npu_builder *b, const char *name, uint32_t se
 {
 	if (!one_more(b, &b->ntables, MAX_TENSORS, "block tables"))
 		return 0;
-	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count);
+	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count, NPU_ANYWHERE);
 	if (npu_builder_failed(b))
 		return 0;
 	uint32_t index = npu_assembly_table(
@@ -548,9 +645,19 @@ uint32_t npu_sequence_table(struct npu_builder *b, const char *name, uint32_t se
 
 struct npu_semaphore npu_semaphore(struct npu_builder *b, const char *name, uint32_t initial)
 {
+	return npu_semaphore_max(b, name, initial, SEM_MAX);
+}
+
+struct npu_semaphore npu_semaphore_max(struct npu_builder *b, const char *name, uint32_t initial, uint32_t max)
+{
 	if (!one_more(b, &b->nsems, NPU_MAX_SEMS, "semaphores"))
 		return (struct npu_semaphore){ 0 };
-	uint32_t sem = npu_assembly_sem(b->assembly, name, initial, SEM_MAX);
+	if (max < 1 || max > SEM_MAX || initial > max) {
+		npu_fail(&b->error, NPU_ERR_SEMAPHORE, "semaphore %s: initial count %u, max %u; at most max, and that 1 to %d",
+			 name ? name : "without a name", initial, max, SEM_MAX);
+		return (struct npu_semaphore){ 0 };
+	}
+	uint32_t sem = npu_assembly_sem(b->assembly, name, initial, max);
 	look_for_memory(b);
 	return (struct npu_semaphore){ (uint16_t)sem, 1 };
 }

@@ -34,6 +34,11 @@ struct npu_dram {
 };
 struct npu_dram npu_tensor(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
 			   const uint64_t *shape);
+/* The same in a layout, NPU_LAYOUT_*, of its two innermost dimensions, at an address: views overlap. NPU_ANYWHERE: as
+ * above. */
+#define NPU_ANYWHERE UINT64_MAX
+struct npu_dram npu_tensor_at(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
+			      const uint64_t *shape, uint32_t layout, uint64_t at);
 
 /* A buffer of local memory, aligned to the bank word. `group`: SRAM group (or accumulator bank) to prefer, modulo their
  * number; -1 the emptiest. A buffer that its group cannot hold goes to another one, or across several. Its address, or
@@ -42,6 +47,11 @@ struct npu_dram npu_tensor(struct npu_builder *, const char *name, enum npu_dtyp
 uint32_t npu_sram(struct npu_builder *, const char *name, uint64_t bytes, int group);
 uint32_t npu_acc(struct npu_builder *, const char *name, uint64_t bytes, int bank);
 void npu_release(struct npu_builder *, uint32_t local);
+/* The same at an offset that is free, or fails; or at one that `align`, a power of two, divides. */
+uint32_t npu_sram_at(struct npu_builder *, const char *name, uint64_t bytes, uint32_t at);
+uint32_t npu_acc_at(struct npu_builder *, const char *name, uint64_t bytes, uint32_t at);
+uint32_t npu_sram_aligned(struct npu_builder *, const char *name, uint64_t bytes, int group, uint32_t align);
+uint32_t npu_acc_aligned(struct npu_builder *, const char *name, uint64_t bytes, int bank, uint32_t align);
 
 /* Buffers placed together: as npu_sram and npu_acc would, or, where that leaves gaps too small for one of them, packed
  * without regard to groups. So they fit whenever their sum does. */
@@ -71,6 +81,8 @@ struct npu_semaphore {
 	uint16_t count; /* how many an instruction waits for or posts; 0: unused */
 };
 struct npu_semaphore npu_semaphore(struct npu_builder *, const char *name, uint32_t initial);
+/* With the highest count that it may have, 1 to 65535; more posts deadlock or are refused by the checker. */
+struct npu_semaphore npu_semaphore_max(struct npu_builder *, const char *name, uint32_t initial, uint32_t max);
 /* The slot of an order that is not used. */
 #define NPU_NO_SEMAPHORE ((struct npu_semaphore){ 0 })
 /* -- private -- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the builder places things and what it says when it cannot. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,6 +346,93 @@ START_TEST(live_buffers_never_overlap)
 }
 END_TEST
 
+START_TEST(a_semaphore_has_the_maximum_that_it_was_given)
+{
+	struct npu_builder *b = edge();
+	npu_semaphore(b, "a", 0);
+	npu_semaphore_max(b, "b", 1, 2);
+	emit_sync(b);
+	struct npu_program *p = finish(b);
+	ck_assert_uint_eq(p->sems[0].max, 65535);
+	ck_assert_uint_eq(p->sems[1].max, 2);
+	ck_assert_uint_eq(p->sems[1].initial, 1);
+	npu_program_free(p);
+	b = edge();
+	npu_semaphore_max(b, "c", 3, 2);
+	ck_assert(npu_builder_failed(b));
+	npu_builder_discard(b);
+}
+END_TEST
+
+START_TEST(a_buffer_lies_where_it_was_told_to_or_nowhere)
+{
+	struct npu_builder *b = edge();
+	ck_assert_uint_eq(npu_sram_at(b, "a", 100, 0x1000), 0x1000);
+	ck_assert_uint_eq(npu_acc_at(b, "b", 100, BANK), NPU_ACC_BIT | BANK);
+	/* What is placed freely goes around it. */
+	ck_assert_uint_eq(npu_sram(b, "c", 0x1000, 0), 0);
+	ck_assert_uint_eq(npu_sram(b, "d", 32, 0), 0x1080);
+	ck_assert_uint_eq(npu_sram_aligned(b, "e", 32, 0, 4096), 0x2000);
+	ck_assert_uint_eq(npu_sram_at(b, "f", 32, 0x1070), 0);
+	ck_assert_str_eq(npu_builder_error(b)->text, "f needs 32 bytes at sram:0x1070, where a lies, 0x1000 to 0x1080");
+	npu_builder_discard(b);
+	b = edge();
+	ck_assert_uint_eq(npu_sram_at(b, "a", 64, 1024 * KIB - 32), 0);
+	ck_assert_int_eq(npu_builder_error(b)->code, NPU_ERR_FIT);
+	npu_builder_discard(b);
+	b = edge();
+	npu_sram_aligned(b, "a", 64, 0, 24);
+	ck_assert_str_eq(npu_builder_error(b)->text, "a: an alignment of 24, which is no power of two");
+	npu_builder_discard(b);
+	b = edge();
+	npu_sram_aligned(b, "a", 2048 * KIB, 0, 64);
+	ck_assert_int_eq(npu_builder_error(b)->code, NPU_ERR_FIT);
+	npu_builder_discard(b);
+}
+END_TEST
+
+START_TEST(a_tensor_lies_where_it_was_told_to_in_its_layout)
+{
+	struct npu_builder *b = edge();
+	const uint64_t shape[] = { 33, 40 };
+	struct npu_dram x = npu_tensor_at(b, "x", NPU_FP16, NPU_TENSOR_IN, 2, shape, NPU_LAYOUT_BLOCK32, 0x10000);
+	ck_assert_uint_eq(x.addr, 0x10000);
+	ck_assert_uint_eq(x.bytes, 2 * 64 * 64);
+	struct npu_dram view = npu_tensor_at(b, "view", NPU_FP16, NPU_TENSOR_IN, 2, shape, NPU_LAYOUT_ROW, 0x10000);
+	ck_assert_uint_eq(view.addr, 0x10000);
+	/* Behind all of it. */
+	ck_assert_uint_eq(npu_tensor(b, "y", NPU_FP16, NPU_TENSOR_IN, 2, shape).addr, 0x12000);
+	emit_sync(b);
+	struct npu_program *p = finish(b);
+	ck_assert_uint_eq(p->tensors[0].layout, NPU_LAYOUT_BLOCK32);
+	npu_program_free(p);
+	b = edge();
+	npu_tensor_at(b, "x", NPU_FP16, NPU_TENSOR_IN, 2, shape, NPU_LAYOUT_ROW, UINT64_MAX - 1);
+	ck_assert_int_eq(npu_builder_error(b)->code, NPU_ERR_FIT);
+	npu_builder_discard(b);
+}
+END_TEST
+
+START_TEST(what_has_no_end_is_refused)
+{
+	struct npu_builder *b = edge();
+	unsigned n = 0;
+	char name[16];
+	while (!npu_builder_failed(b)) {
+		snprintf(name, sizeof name, "s%u", n++);
+		npu_semaphore(b, name, 0);
+	}
+	ck_assert_uint_eq(n, 65536);
+	npu_builder_discard(b);
+	b = edge();
+	npu_region(b, "left");
+	emit_sync(b);
+	struct npu_error err = { 0 };
+	ck_assert_ptr_null(npu_builder_finish(b, &err));
+	ck_assert_str_eq(err.text, "the region \"left\" is still open at the end of the program");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("builder");
@@ -367,6 +455,10 @@ int main(void)
 	tcase_add_test(t, a_region_is_named_as_printf_would_and_cut_at_63_bytes);
 	tcase_add_test(t, an_instruction_keeps_its_line_region_and_order);
 	tcase_add_test(t, live_buffers_never_overlap);
+	tcase_add_test(t, a_semaphore_has_the_maximum_that_it_was_given);
+	tcase_add_test(t, a_buffer_lies_where_it_was_told_to_or_nowhere);
+	tcase_add_test(t, a_tensor_lies_where_it_was_told_to_in_its_layout);
+	tcase_add_test(t, what_has_no_end_is_refused);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);
 }
