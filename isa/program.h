@@ -177,6 +177,10 @@ uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 
 /* Flat text form (.npu). `file` is what errors call it. */
 struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
+/* Macro assembly, flat text or not, but for .include (docs/npu.md): with parameters as "seq=512", and buffers placed in the
+ * memories of a machine; NULL: memories as large as addresses reach. */
+struct npu_program *npu_asm_macro(const char *text, uint64_t nbytes, const char *file, const struct npu_capacity *,
+				  const char *const *params, unsigned nparams, struct npu_error *err);
 /* The whole program as flat text, malloc'ed, NUL-terminated; NULL when out of memory. */
 char *npu_disasm_text(const struct npu_program *);
 /* -- private -- */

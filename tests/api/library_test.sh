@@ -65,6 +65,41 @@ done
 # shellcheck disable=SC2086
 "$CXX" $flags alone_cpp.o -L"$lib" -lnpu -Wl,-rpath,"$lib" -o alone && ./alone || fail 'a C++ program with libnpu'
 
+# ---- macro assembly ----
+
+cat >macro.c <<'END'
+#include <npu.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	static char text[65536];
+	struct npu_capacity machine = { .limits = { 1 << 20, 1 << 18, 1ull << 32 }, .sram_groups = 4, .sram_word_bytes = 32,
+					.accum_banks = 8, .array_rows = 32, .array_cols = 32, .vector_lanes = 32 };
+	struct npu_error err = { 0 };
+	size_t n = fread(text, 1, sizeof text, stdin);
+	struct npu_program *p =
+	    npu_asm_macro(text, n, "gemm.npu", &machine, (const char *const *)argv + 2, (unsigned)argc - 2, &err);
+	if (!p) {
+		char line[4096];
+		puts(npu_error_print(&err, line, sizeof line));
+		return 1;
+	}
+	bool ok = npu_program_write(p, argv[1], &err);
+	npu_program_free(p);
+	return ok ? 0 : 1;
+}
+END
+# shellcheck disable=SC2086
+"$CC" $flags -Wall -Wextra -Werror macro.c -I"$inst/include" -L"$lib" -lnpu -Wl,-rpath,"$lib" -o macro
+./macro macro.npub m=96 dtype=int8 <"$SRC/traces/gemm.npu" || fail 'macro assembly through libnpu'
+"$inst/bin/npusim" disasm macro.npub >macro.txt
+(cd "$SRC/traces" && "$inst/bin/npusim" asm gemm.npu m=96 dtype=int8 -o -) >asm.npub && "$inst/bin/npusim" disasm asm.npub >asm.txt
+grep -v '^ *;\|^\.file\|^\.program' macro.txt >a && grep -v '^ *;\|^\.file\|^\.program' asm.txt >b
+[ "$(wc -l <a)" -gt 100 ] && cmp a b || fail "macro assembly through libnpu is another program: $(diff a b | head -5)"
+./macro x.npub mm=96 <"$SRC/traces/gemm.npu" >said && fail 'an unknown parameter is taken'
+grep -qx 'mm=96: gemm.npu has no .param mm; did you mean m?' said || fail "an unknown parameter: $(cat said)"
+
 # ---- the example ----
 
 export CFLAGS="$flags -O1 -Wall -Wextra -Wshadow -Werror"
