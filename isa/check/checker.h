@@ -44,6 +44,9 @@ const char *npu_checker_text(struct npu_checker *, const char *format, ...) __at
  */
 uint64_t npu_checker_line(const struct npu_checker *, uint32_t insn);
 
+/* Buffers in the order in which their lives begin; to be freed, NULL when out of memory. */
+uint32_t *npu_checker_lives(const struct npu_program *);
+
 /* How messages call things; cut to their size. */
 struct npu_check_name {
 	char text[360];
@@ -66,6 +69,7 @@ const char *npu_check_holder(const struct npu_program *, uint32_t insn, enum npu
 void npu_check_semaphores(struct npu_checker *);
 void npu_check_races(struct npu_checker *);
 void npu_check_written(struct npu_checker *);
+void npu_check_unread(struct npu_checker *);
 void npu_check_bounds(struct npu_checker *);
 void npu_check_pages(struct npu_checker *);
 void npu_check_alignment(struct npu_checker *);

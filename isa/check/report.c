@@ -156,6 +156,38 @@ const char *npu_checker_text(struct npu_checker *c, const char *format, ...)
 	return copy ? copy : "";
 }
 
+/* ---- lives ---- */
+
+struct life {
+	uint32_t first, buffer;
+};
+
+static int by_first(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->buffer < y->buffer ? -1 : 1;
+}
+
+uint32_t *npu_checker_lives(const struct npu_program *program)
+{
+	struct life *lives = calloc(program->nbuffers + (uint64_t)1, sizeof *lives);
+	uint32_t *buffers = calloc(program->nbuffers + (uint64_t)1, sizeof *buffers);
+	for (uint32_t i = 0; lives && i < program->nbuffers; i++)
+		lives[i] = (struct life){ program->buffers[i].first, i };
+	if (lives)
+		qsort(lives, program->nbuffers, sizeof *lives, by_first);
+	for (uint32_t i = 0; lives && buffers && i < program->nbuffers; i++)
+		buffers[i] = lives[i].buffer;
+	if (!lives) {
+		free(buffers);
+		buffers = NULL;
+	}
+	free(lives);
+	return buffers;
+}
+
 /* ---- names ---- */
 
 uint64_t npu_checker_line(const struct npu_checker *c, uint32_t insn)

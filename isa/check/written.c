@@ -140,39 +140,11 @@ static void note_write(struct written *w, const struct npu_range *r)
 				r->base + row * r->stride + r->row_bytes);
 }
 
-struct life {
-	uint32_t first, buffer;
-};
-
-static int by_first(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->buffer < y->buffer ? -1 : 1;
-}
-
-static bool sort_buffers(struct written *w)
-{
-	const struct npu_program *program = w->c->program;
-	struct life *lives = calloc(program->nbuffers + (uint64_t)1, sizeof *lives);
-	w->by_first = calloc(program->nbuffers + (uint64_t)1, sizeof *w->by_first);
-	for (uint32_t i = 0; lives && i < program->nbuffers; i++)
-		lives[i] = (struct life){ program->buffers[i].first, i };
-	if (lives)
-		qsort(lives, program->nbuffers, sizeof *lives, by_first);
-	for (uint32_t i = 0; lives && w->by_first && i < program->nbuffers; i++)
-		w->by_first[i] = lives[i].buffer;
-	bool ok = lives && w->by_first;
-	free(lives);
-	return ok;
-}
-
 void npu_check_written(struct npu_checker *c)
 {
-	struct written w = { .c = c };
+	struct written w = { .c = c, .by_first = npu_checker_lives(c->program) };
 	const struct npu_ranges *all = &c->ranges;
-	c->out_of_memory |= !sort_buffers(&w) || !add_tensors(&w) || !collect_wanted(&w);
+	c->out_of_memory |= !w.by_first || !add_tensors(&w) || !collect_wanted(&w);
 	for (uint32_t insn = 0; insn < c->program->ninsns && !c->out_of_memory; insn++) {
 		begin_lives(&w, insn);
 		for (uint64_t i = all->first[insn]; i < all->first[insn + 1]; i++) {

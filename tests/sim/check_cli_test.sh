@@ -30,10 +30,10 @@ cat >qk.npu <<'END'
 .tensor K[192, 64] fp16 in dram:0x0
 .tensor S[64, 192] fp32 out dram:0x8000
 .tensor Q[64, 64] fp16 in dram:0x20000
-.buffer q sram:0x20000+8192 0..9
-.buffer k[0] sram:0x0+8192 0..9
-.buffer k[1] sram:0x10000+8192 0..9
-.buffer s acc:0x0+16384 0..9
+.buffer q sram:0x20000+8192 0..10
+.buffer k[0] sram:0x0+8192 0..10
+.buffer k[1] sram:0x10000+8192 0..10
+.buffer s acc:0x0+16384 0..10
 .sem k_full[2], k_free[2]=1
 .sem s_full, s_free=1
   load   q, Q rows=64 cols=64
@@ -50,6 +50,7 @@ cat >qk.npu <<'END'
 .region "tile 2"
   load   k[0], K+0x4000 rows=64 cols=64                    post k_full[0]
   matmul s, q, k[0] m=64 n=64 k=64 transpose_b=1   wait k_full[0], s_free   post s_full
+  store  S+0x200, s rows=64 cols=64 dtype=fp32 dram_stride=768   wait s_full
 .endregion
 END
 status 1 qk.npu
@@ -62,7 +63,7 @@ qk.npu:22:10: error: race on k[0], SRAM 0x0..0x1fff (8,192 bytes)
   missing edge: #2 matmul -> #7 load
   fix: line 22 waits for k_free[0], which line 13 posts when it ends
 
-qk.npu: 1 race; 9 instructions, 6 semaphores
+qk.npu: 1 race; 10 instructions, 6 semaphores
 END
 
 # Binary programs keep places; without the file the instruction itself is shown.
@@ -78,7 +79,7 @@ mv elsewhere/hidden qk.npu
 sed '/tile 2/,$ s/    post k_full\[0\]/wait k_free[0] post k_full[0]/' qk.npu >good.npu
 status 0 good.npu
 says <<'END'
-good.npu: clean; 9 instructions, 6 semaphores
+good.npu: clean; 10 instructions, 6 semaphores
 END
 "$NPUSIM" check - <good.npu | grep -q '^stdin: clean' || fail "stdin"
 
@@ -109,6 +110,16 @@ status 1 flood.npu --format json -o flood.json
     fail "JSON counts other findings than the text"
 status 1 flood.npu --all
 [ "$(grep -c ': error: race on' out)" = 10000 ] || fail "--all shows $(grep -c ': error: race on' out) races"
+
+# A half of a pair that is swapped: nothing races, and the second tile is never stored.
+"$NPUSIM" emit gemm m=256 n=128 k=256 -o gm.npu || fail 'emit'
+status 0 gm.npu --werror
+swap=$(grep -n '^ *store' gm.npu | tail -1 | cut -d: -f1)
+sed "${swap}s/sram:0xc8000/sram:0xc0000/" gm.npu >swapped.npu
+cmp -s gm.npu swapped.npu && fail 'the last store does not read the second half'
+status 1 swapped.npu --werror
+grep -q 'warning: nobody reads what #14 vcopy writes: c\[1\], SRAM 0xc8000..0xcffff (32,768 bytes)$' out ||
+    fail "no word of what is never stored: $(cat out)"
 
 # What a redundant wait costs is measured: a program with it, and one without, on this machine.
 cat >twice.npu <<'END'
