@@ -2,6 +2,7 @@
 /* The checker finds what goes wrong when a kernel loses a wait or a post, or uses a wrong address: every mutant of
  * shipped kernels is reported, or its independent twin proves that the mutant is as good as the original. */
 #include "isa/check.h"
+#include "isa/exec.h"
 #include "isa/field.h"
 #include "isa/seal.h"
 #include "tests/sim/check_twin.h"
@@ -218,8 +219,8 @@ static bool change_field(struct mutant *m, uint8_t op, const struct npu_field *f
 	return changed;
 }
 
-/* Bytes that are ordered, inside a live buffer, and written before: another computation, but no hazard. That is for the
- * comparison of values to find. */
+/* Bytes that are ordered, inside a live buffer, and written before: another computation, but no hazard. Where all that is
+ * written is still read, too, that is for the comparison of values to find. */
 static bool is_hazard(const struct npu_program *p, struct twin *twin)
 {
 	twin_conflicts(twin, p);
@@ -264,6 +265,106 @@ START_TEST(a_line_with_a_wrong_address_is_reported_unless_it_only_computes_somet
 	printf("%-20s %5u operands shifted, %5u reported; %5u halves swapped, %5u reported\n", npu_kernels[_i]->name,
 	       shifted.mutants, shifted.reported, swapped.mutants, swapped.reported);
 	ck_assert_uint_gt(shifted.reported, 0);
+}
+END_TEST
+
+/* ---- one wrong address ---- */
+
+static bool to_another_buffer(const struct npu_program *p, uint32_t insn, uint32_t *local, struct case_rng *rng)
+{
+	const struct npu_buffer *b = buffer_of(p, insn, *local);
+	if (!b)
+		return false;
+	const struct npu_buffer *o = &p->buffers[case_below(rng, p->nbuffers)];
+	bool fits = o != b && npu_is_acc(o->local) == npu_is_acc(b->local) && o->first <= insn && insn < o->end;
+	if (fits)
+		*local = o->local + (*local - b->local);
+	return fits;
+}
+
+/* False when the instruction touches nothing else than before. */
+static bool change_one(struct mutant *m, uint32_t insn, struct case_rng *rng)
+{
+	struct npu_insn before = m->insns[insn];
+	const struct npu_format *format = npu_op_info(before.op)->format;
+	const struct npu_field *field = format->nfields ? &format->fields[case_below(rng, format->nfields)] : NULL;
+	if (!field || field->kind != NPU_KIND_LOCAL)
+		return false;
+	uint32_t local = (uint32_t)npu_field_get(field, &before);
+	bool changed = case_below(rng, 3) ? to_another_buffer(&m->program, insn, &local, rng)
+					  : shift(&m->program, insn, &local);
+	if (changed)
+		npu_field_set(field, &m->insns[insn], local);
+	return changed && !same_accesses(&before, &m->insns[insn]);
+}
+
+static bool tells(const struct npu_program *p)
+{
+	struct npu_error err = { 0 };
+	struct npu_check_report *report = npu_check(p, NULL, &err);
+	bool told = !report || report->errors > 0;
+	for (uint32_t i = 0; !told && i < report->nfindings; i++)
+		told = report->findings[i].kind == NPU_CHECK_UNREAD;
+	npu_check_free(report);
+	return told;
+}
+
+/* DRAM after the program, its inputs random. */
+static uint8_t *dram_after(const struct npu_program *p)
+{
+	struct npu_error err = { 0 };
+	struct npu_exec *exec = npu_exec_new(p, NULL, &err);
+	struct case_rng rng = { 5 };
+	uint8_t *bytes = malloc(p->needs.dram_bytes + 1);
+	for (uint32_t i = 0; i < p->ntensors; i++) {
+		const struct npu_tensor *t = &p->tensors[i];
+		uint64_t n = 1;
+		for (unsigned d = 0; d < t->rank; d++)
+			n *= t->shape[d];
+		double *values = calloc(n, sizeof *values);
+		for (uint64_t at = 0; at < n; at++)
+			values[at] = (double)(int64_t)case_below(&rng, 15) - 7;
+		ck_assert(npu_exec_tensor_write(exec, t, values, NULL));
+		free(values);
+	}
+	ck_assert_msg(npu_exec_run(exec, &err), "%s", err.text);
+	ck_assert(npu_exec_dram_read(exec, 0, bytes, p->needs.dram_bytes));
+	npu_exec_free(exec);
+	return bytes;
+}
+
+START_TEST(one_wrong_address_is_reported_or_all_that_is_written_still_is_read)
+{
+	static struct twin twin;
+	struct case_rng rng = { 37 };
+	unsigned mutants = 0, reported = 0, equal = 0;
+	for (unsigned n = 0; n < PROGRAMS; n++) {
+		char text[500];
+		struct npu_program *p = next_program(_i, &rng, text, sizeof text);
+		uint8_t *expected = dram_after(p);
+		for (unsigned tries = 0; tries < 40; tries++) {
+			struct mutant m = mutant_of(p);
+			struct npu_error err;
+			uint32_t insn = (uint32_t)case_below(&rng, p->ninsns);
+			if (change_one(&m, insn, &rng)) {
+				bool told = tells(&m.program), legal = npu_program_check(&m.program, &err);
+				bool wrong = !legal || is_hazard(&m.program, &twin) || twin_vain(&m.program);
+				ck_assert_msg(told == wrong, "%s with another address in #%u: %s", text, insn,
+					      wrong ? "not reported" : "reported, and all is of use");
+				mutants++;
+				reported += told;
+				uint8_t *found = told ? NULL : dram_after(&m.program);
+				equal += found && memcmp(found, expected, p->needs.dram_bytes) == 0;
+				free(found);
+			}
+			mutant_free(&m);
+		}
+		free(expected);
+		npu_program_free(p);
+	}
+	printf("%-20s %5u addresses changed, %5u reported, %3u with equal values, %3u read something else\n",
+	       npu_kernels[_i]->name, mutants, reported, equal, mutants - reported - equal);
+	ck_assert_uint_gt(reported, 0);
 }
 END_TEST
 
@@ -319,11 +420,15 @@ int main(void)
 {
 	Suite *s = suite_create("mutants of kernels");
 	TCase *t = tcase_create("mutants");
+	TCase *one = tcase_create("one address");
 	tcase_set_timeout(t, 600);
+	tcase_set_timeout(one, 600);
 	tcase_add_loop_test(t, a_mutant_without_a_wait_or_a_post_is_reported_or_as_good_as_before, 0, count_kernels());
 	tcase_add_loop_test(t, a_line_with_a_wrong_address_is_reported_unless_it_only_computes_something_else, 0,
 			    count_kernels());
+	tcase_add_loop_test(one, one_wrong_address_is_reported_or_all_that_is_written_still_is_read, 0, count_kernels());
 	tcase_add_loop_test(t, a_wrong_block_table_is_reported, 0, count_kernels());
 	suite_add_tcase(s, t);
+	suite_add_tcase(s, one);
 	return npu_suite_run(s);
 }

@@ -203,6 +203,52 @@ static inline bool twin_bad_bytes(const struct npu_program *p)
 	return bad;
 }
 
+/* Whether some instruction writes and nobody reads a byte of it, while another one with its opcode is read: every byte
+ * remembers who wrote it last. What is left in DRAM at the end is read, but for temp tensors. */
+static inline bool twin_vain(const struct npu_program *p)
+{
+	enum { LOCAL = 1 << 22 };
+	uint64_t sizes[] = { [NPU_SPACE_SRAM] = LOCAL, [NPU_SPACE_ACCUM] = LOCAL, [NPU_SPACE_DRAM] = p->needs.dram_bytes + (1 << 20) };
+	uint32_t *writer[3];
+	bool *of_use = calloc(p->ninsns + (size_t)1, 1), *writes = calloc(p->ninsns + (size_t)1, 1), vain = false;
+	for (unsigned space = 0; space < 3; space++)
+		writer[space] = calloc(sizes[space], sizeof *writer[space]); /* instruction + 1 */
+	for (uint32_t insn = 0; insn < p->ninsns; insn++) {
+		for (uint32_t i = 0; i < p->nbuffers; i++)
+			if (p->buffers[i].first == insn)
+				memset(writer[npu_is_acc(p->buffers[i].local) ? NPU_SPACE_ACCUM : NPU_SPACE_SRAM] +
+					       npu_local_offset(p->buffers[i].local),
+				       0, p->buffers[i].bytes * sizeof **writer);
+		struct twin_rows rows = twin_rows_of(p, insn);
+		for (unsigned pass = 0; pass < 2; pass++)
+			for (unsigned i = 0; i < rows.n; i++)
+				for (uint64_t at = rows.rows[i][0]; rows.write[i] == (pass == 1) && at < rows.rows[i][1]; at++) {
+					ck_assert_uint_lt(at, sizes[rows.space[i]]);
+					uint32_t *last = &writer[rows.space[i]][at];
+					if (pass)
+						writes[*last = insn + 1] = true;
+					else
+						of_use[*last] = true;
+				}
+		free(rows.rows);
+		free(rows.write);
+		free(rows.space);
+	}
+	for (uint32_t i = 0; i < p->ntensors; i++)
+		if (p->tensors[i].dir == NPU_TENSOR_TEMP)
+			memset(writer[NPU_SPACE_DRAM] + p->tensors[i].addr, 0, p->tensors[i].bytes * sizeof **writer);
+	for (uint64_t at = 0; at < sizes[NPU_SPACE_DRAM]; at++)
+		of_use[writer[NPU_SPACE_DRAM][at]] = true;
+	for (uint32_t i = 1; i <= p->ninsns; i++)
+		for (uint32_t j = 1; j <= p->ninsns && writes[i] && !of_use[i]; j++)
+			vain = vain || (writes[j] && of_use[j] && p->insns[i - 1].op == p->insns[j - 1].op);
+	for (unsigned space = 0; space < 3; space++)
+		free(writer[space]);
+	free(of_use);
+	free(writes);
+	return vain;
+}
+
 /* Whether a wait does not find its count when the program is read in order. */
 static inline bool twin_out_of_order(const struct npu_program *p)
 {
