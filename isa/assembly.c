@@ -20,6 +20,7 @@ struct arrays {
 	struct npu_buffer *buffers;
 	struct npu_table *tables;
 	struct npu_page_event *pages;
+	struct npu_page_place *page_place;
 	struct npu_region *regions;
 	const char **files;
 };
@@ -30,6 +31,7 @@ struct npu_assembly {
 	struct arrays arrays;
 	uint32_t open_region;
 	struct npu_place here;
+	struct npu_page_place page_here;
 	bool out_of_memory;
 	bool region_underflow;
 };
@@ -88,6 +90,7 @@ void npu_assembly_free(struct npu_assembly *assembly)
 	free(arrays->buffers);
 	free(arrays->tables);
 	free(arrays->pages);
+	free(arrays->page_place);
 	free(arrays->regions);
 	free(arrays->files);
 	npu_arena_free(assembly->arena);
@@ -161,11 +164,21 @@ uint32_t npu_assembly_table(struct npu_assembly *assembly, const struct npu_tabl
 void npu_assembly_page(struct npu_assembly *assembly, const struct npu_page_event *event)
 {
 	uint32_t n = assembly->program.npages;
-	if (!grow(assembly, &assembly->arrays.pages, n, sizeof *assembly->arrays.pages))
+	if (!grow(assembly, &assembly->arrays.pages, n, sizeof *assembly->arrays.pages) ||
+	    !grow(assembly, &assembly->arrays.page_place, n, sizeof *assembly->arrays.page_place))
 		return;
+	assembly->arrays.page_place[n] = assembly->page_here;
 	assembly->arrays.pages[n] = *event;
 	assembly->arrays.pages[n].insn = assembly->program.ninsns;
 	assembly->program.npages++;
+}
+
+void npu_assembly_page_place(struct npu_assembly *assembly, const char *file, uint32_t line)
+{
+	const char *before = assembly->page_here.file;
+	assembly->page_here.line = line;
+	if (!before || strcmp(before, file) != 0)
+		assembly->page_here.file = copy_text(assembly, file);
 }
 
 uint32_t npu_assembly_region_begin(struct npu_assembly *assembly, const char *name)
@@ -249,6 +262,7 @@ static void point_at(struct npu_program *program, const struct arrays *arrays)
 	program->buffers = arrays->buffers;
 	program->tables = arrays->tables;
 	program->pages = arrays->pages;
+	program->page_place = arrays->page_place;
 	program->regions = arrays->regions;
 	program->files = arrays->files;
 }
@@ -259,7 +273,7 @@ static struct npu_program *hand_over(struct npu_assembly *assembly)
 	struct npu_program *program = npu_arena_alloc(assembly->arena, 1, sizeof *program);
 	const struct arrays arrays = assembly->arrays;
 	void *const blocks[] = { arrays.insns,   arrays.region, arrays.place, arrays.sems,    arrays.tensors,
-				 arrays.buffers, arrays.tables, arrays.pages, arrays.regions, arrays.files };
+				 arrays.buffers, arrays.tables, arrays.pages, arrays.page_place, arrays.regions, arrays.files };
 	bool ok = program != NULL;
 	if (!ok)
 		return NULL;

@@ -78,6 +78,12 @@ struct npu_page_event {
 	uint32_t sequence; /* of NPU_PAGE_OWNED, else 0 */
 };
 
+/* Where a record was written. */
+struct npu_page_place {
+	const char *file;
+	uint32_t line; /* 0: not known */
+};
+
 /* Regions are numbered as they open and nest like brackets: an instruction's region is never one that closed before. */
 struct npu_region {
 	const char *name;
@@ -100,6 +106,7 @@ struct npu_program {
 	const struct npu_buffer *buffers;
 	const struct npu_table *tables;
 	const struct npu_page_event *pages; /* [npages] */
+	const struct npu_page_place *page_place; /* [npages]; NULL: not known, as in binary programs */
 	const struct npu_region *regions;
 	const char *const *files;
 	struct npu_limits needs; /* what the program touches */
@@ -126,6 +133,8 @@ void npu_assembly_buffer_end(struct npu_assembly *, uint32_t buffer);
 uint32_t npu_assembly_table(struct npu_assembly *, const struct npu_table *);
 /* From the next instruction on; `insn` of the record is not looked at. */
 void npu_assembly_page(struct npu_assembly *, const struct npu_page_event *);
+/* Where the following records were written. */
+void npu_assembly_page_place(struct npu_assembly *, const char *file, uint32_t line);
 /* Opens a region inside the current one, closes the current one. */
 uint32_t npu_assembly_region_begin(struct npu_assembly *, const char *name);
 void npu_assembly_region_end(struct npu_assembly *);

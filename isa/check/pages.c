@@ -2,6 +2,7 @@
 /* Pages of KV memory against the records of who owns them, in program order. Two sequences that use a page one after
  * the other without waiting are race.c's to find. */
 #include "isa/check/checker.h"
+#include "isa/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,18 +87,28 @@ static void tell_record(struct pages *p, enum npu_check_kind kind, const struct 
 	bool is_new, placed = e->insn < p->c->program->ninsns;
 	struct npu_finding like = { .nsites = placed,
 				    .site = { { e->insn, "", "comes after the record" } },
-				    .sem = NPU_CHECK_NOBODY };
+				    .sem = NPU_CHECK_NOBODY,
+				    .record = p->c->program->page_place ? &p->c->program->page_place[e - p->c->program->pages]
+									: NULL };
 	struct npu_finding_key key = { kind, { (uint64_t)e->pool << 32 | e->page, e->insn } };
 	struct npu_finding *f = npu_checker_add(p->c, &key, &like, &is_new);
 	if (f && is_new)
 		f->text = text;
 }
 
+static uint64_t page_bytes_of(struct pages *p, uint32_t pool);
+
 static void take_record(struct pages *p, uint32_t record)
 {
 	const struct npu_page_event *e = &p->c->program->pages[record];
-	const char *pool = p->c->program->tensors[e->pool].name;
+	const struct npu_tensor *tensor = &p->c->program->tensors[e->pool];
+	const char *pool = tensor->name;
 	struct page *page = find(p, e->pool, e->page);
+	uint64_t bytes = page_bytes_of(p, e->pool);
+	if (bytes && e->page >= (tensor->bytes + bytes - 1) / bytes)
+		tell_record(p, NPU_CHECK_BOUNDS, e,
+			    npu_checker_text(p->c, "page %" PRIu32 " of %s does not exist: the pool has %s", e->page, pool,
+					     npu_number_of((tensor->bytes + bytes - 1) / bytes, "page").text));
 	if (e->state == NPU_PAGE_FREE && page->state == NPU_PAGE_FREE)
 		tell_record(
 		    p, NPU_CHECK_DOUBLE_FREE, e,

@@ -255,6 +255,7 @@ static bool read_page(struct npu_asm *as)
 	struct npu_asm_name name;
 	struct npu_page_event e = { 0 };
 	uint64_t first, end;
+	npu_assembly_page_place(as->assembly, as->source.file, as->placed ? 0 : as->line);
 	if (!npu_asm_name(as, "the name of the pool", false, &name))
 		return false;
 	const struct npu_symbol *pool = npu_symbols_find(&as->tensors, name.text, name.length);

@@ -21,6 +21,11 @@ bool check_is_at_declaration(const struct npu_finding *f)
 struct check_place check_place_of(const struct check_result *r, const struct npu_finding *f)
 {
 	struct check_place found = { .length = -1 };
+	if (f->record && f->record->line) {
+		found.file = f->record->file;
+		found.line = f->record->line;
+		return found;
+	}
 	if (!f->nsites)
 		return found;
 	if (check_is_at_declaration(f) && r->sources &&

@@ -121,6 +121,25 @@ status 1 swapped.npu --werror
 grep -q 'warning: nobody reads what #14 vcopy writes: c\[1\], SRAM 0xc8000..0xcffff (32,768 bytes)$' out ||
     fail "no word of what is never stored: $(cat out)"
 
+# Page records are told by their own line, at the end of a file too, and name pages that there are.
+cat >pages.npu <<'END'
+.tensor pool[8, 32] fp16 inout dram:0x0
+.page pool 3 owned 7
+.page pool 99 owned 7
+.page pool 8 shared
+.page pool 3 free
+.page pool 3 free
+load sram:0x0, dram:0x40 rows=1 cols=32
+.page pool 2..4 free
+END
+sed 's/^load.*/.for i in 0..1\n&\n.end/' pages.npu >turns.npu
+for file in pages turns; do
+    status 1 "$file.npu"
+    [ "$(sed -n "s/^$file.npu:\\([0-9]*\\):.* error: page \\([0-9]*\\) .*/\\1 \\2/p" out | tr '\n' ,)" = "$([ $file = pages ] &&
+        echo '3 99,4 8,6 3,8 2,8 3,' || echo '3 99,4 8,6 3,10 2,10 3,')" ] || fail "records of $file.npu: $(cat out)"
+done
+grep -q 'error: page 99 of pool does not exist: the pool has 8 pages$' out || fail "no size of the pool: $(cat out)"
+
 # What a redundant wait costs is measured: a program with it, and one without, on this machine.
 cat >twice.npu <<'END'
 .sem a, b
