@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-enum type { TYPE_UINT, TYPE_REAL, TYPE_TEXT, TYPE_LIST, TYPE_MAP, TYPE_OBJECT, TYPE_ROWS };
+enum type { TYPE_UINT, TYPE_REAL, TYPE_TEXT, TYPE_LIST, TYPE_MAP, TYPE_OBJECT, TYPE_ROWS,
+	    TYPE_FLAG, TYPE_UINT_OR_NULL, TYPE_INT_OR_NULL, TYPE_TEXT_OR_NULL, TYPE_MAP_OR_NULL };
 
 struct row {
 	const char *path;
@@ -24,6 +25,12 @@ static const struct row rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
+static const struct row check_rows[] = {
+#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#include "sim/cmd/check_report.def"
+};
+enum { CHECK_ROWS = sizeof(check_rows) / sizeof(check_rows[0]) };
+
 static json_t *type_json(enum type type)
 {
 	switch (type) {
@@ -37,6 +44,16 @@ static json_t *type_json(enum type type)
 		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
 	case TYPE_ROWS:
 		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "object");
+	case TYPE_FLAG:
+		return json_pack("{s:s}", "type", "boolean");
+	case TYPE_UINT_OR_NULL:
+		return json_pack("{s:[s, s], s:i}", "type", "integer", "null", "minimum", 0);
+	case TYPE_INT_OR_NULL:
+		return json_pack("{s:[s, s]}", "type", "integer", "null");
+	case TYPE_TEXT_OR_NULL:
+		return json_pack("{s:[s, s]}", "type", "string", "null");
+	case TYPE_MAP_OR_NULL:
+		return json_pack("{s:[s, s]}", "type", "object", "null");
 	case TYPE_MAP:
 	case TYPE_OBJECT:
 		break;
@@ -165,29 +182,58 @@ static void add_hw(json_t *hw)
 		add_key(hw, &config_keys[i]);
 }
 
-bool report_schema(FILE *out, struct npu_error *err)
+static json_t *schema_of(const char *title, const struct row *all, unsigned n)
 {
 	json_t *schema = json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
-				   "title", "npusim.report/1", "description",
+				   "title", title, "description",
 				   "Names may be added within a number, never changed. Fractions and ratios are null where they "
 				   "have no meaning.",
 				   "type", "object");
-	if (!schema)
-		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	for (unsigned i = 0; i < ROWS; i++)
-		add(schema, rows[i].path, &rows[i], true);
-	add_hw(member(schema, "hw", true));
-	json_object_set_new(member(schema, "schema", true), "const", json_string("npusim.report/1"));
+	for (unsigned i = 0; schema && i < n; i++)
+		add(schema, all[i].path, &all[i], true);
+	if (schema)
+		json_object_set_new(member(schema, "schema", true), "const", json_string(title));
+	return schema;
+}
+
+static bool print_schema(json_t *schema, FILE *out, struct npu_error *err)
+{
 	bool ok = report_json_print(schema, out);
 	json_decref(schema);
 	return ok || npu_fail(err, NPU_ERR_IO, "the schema cannot be written");
 }
 
-bool report_schema_markdown(FILE *out)
+bool report_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = schema_of("npusim.report/1", rows, ROWS);
+	if (!schema)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	add_hw(member(schema, "hw", true));
+	return print_schema(schema, out, err);
+}
+
+bool check_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = schema_of("npusim.check/1", check_rows, CHECK_ROWS);
+	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+}
+
+static void print_rows(const struct row *all, unsigned n, FILE *out)
 {
 	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
-	for (unsigned i = 0; i < ROWS; i++)
-		fprintf(out, "| `%s` | %s | %s |\n", rows[i].path, rows[i].unit, rows[i].doc);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "| `%s` | %s | %s |\n", all[i].path, all[i].unit, all[i].doc);
+}
+
+bool check_schema_markdown(FILE *out)
+{
+	print_rows(check_rows, CHECK_ROWS, out);
+	return !ferror(out);
+}
+
+bool report_schema_markdown(FILE *out)
+{
+	print_rows(rows, ROWS, out);
 	fputs("\n| state | an instruction is | meaning |\n| --- | --- | --- |\n", out);
 	static const char *const groups[] = {
 		[ACCOUNT_ACTIVE] = "in service",

@@ -12,4 +12,8 @@ bool report_schema(FILE *, struct npu_error *);
 /* The same as the tables of docs/report.md. False when the stream failed. */
 bool report_schema_markdown(FILE *);
 
+/* Likewise npusim.check/1, out of sim/cmd/check_report.def. */
+bool check_schema(FILE *, struct npu_error *);
+bool check_schema_markdown(FILE *);
+
 #endif

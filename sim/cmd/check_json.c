@@ -94,14 +94,14 @@ static json_t *finding_json(const struct check_result *r, const struct npu_findi
 	json_t *sites = json_array();
 	for (unsigned i = 0; i < f->nsites; i++)
 		json_array_append_new(sites, site_json(r, f, i));
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind),
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind),
 			 "severity", npu_check_severity_name(npu_check_severity_of(f->kind)), "file", text_or_null(place.file),
 			 "line", number_or_null(place.line), "column", number_or_null(place.column), "text",
 			 report_json_text(f->text), "notes", lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
 			 bytes_json(&f->bytes), "semaphore",
 			 f->sem == NPU_CHECK_NOBODY ? json_null() : report_json_text(p->sems[f->sem].name),
-			 f->kind == NPU_CHECK_REDUNDANT ? "waits" : "cost_bytes",
-			 f->cost ? json_integer((json_int_t)f->cost) : json_null(), "cost_cycles", cost_json(r, f));
+			 "waits", number_or_null(f->kind == NPU_CHECK_REDUNDANT ? f->cost : 0), "cost_bytes",
+			 number_or_null(f->kind == NPU_CHECK_REDUNDANT ? 0 : f->cost), "cost_cycles", cost_json(r, f));
 }
 
 json_t *check_json(const struct check_result *r)

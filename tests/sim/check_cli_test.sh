@@ -207,6 +207,29 @@ assert result["message"]["text"].split("\n")[1:] == ["missing edge: #2 matmul ->
 assert "\\" not in result["message"]["text"]
 END
 
+    # npusim.check/1 is what its schema says: no key more or less, no other type.
+    "$NPUSIM" schema check >schema.json || fail 'schema check'
+    status 1 qk.npu --format json -o races.json
+    status 0 twice.npu --redundant --format json -o twice.json
+    status 0 warn.npu --format json -o warn.json
+    python3 - schema.json races.json twice.json warn.json <<'END' || fail "the schema of check"
+import json, sys
+names = {dict: "object", list: "array", str: "string", int: "integer", bool: "boolean", type(None): "null"}
+def hold(schema, value, path):
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    assert names[type(value)] in types, f"{path} is {value!r}, not {types}"
+    if "properties" in schema:
+        assert set(value) == set(schema["properties"]) == set(schema["required"]), (path, set(value) ^ set(schema["properties"]))
+        for key in value:
+            hold(schema["properties"][key], value[key], f"{path}.{key}")
+    for i, item in enumerate(value if isinstance(value, list) else []):
+        hold(schema["items"], item, f"{path}[{i}]")
+for name in sys.argv[2:]:
+    found = json.load(open(name))
+    assert found["findings"]
+    hold(json.load(open(sys.argv[1])), found, name)
+END
+
     # Text, JSON and SARIF put a finding into one place, and name the turns of the loops.
     cat >loops.npu <<'END'
 .sem	a[2], b
