@@ -121,6 +121,18 @@ static bool legal_sem(const struct npu_sem *sem, struct npu_error *err)
 	return true;
 }
 
+/* Without an element, whatever its other dimensions are within reason. */
+static bool empty(const struct npu_tensor *t)
+{
+	bool none = false;
+	for (uint32_t i = 0; i < t->rank; i++) {
+		if (t->shape[i] > NPU_DRAM_LIMIT)
+			return false;
+		none = none || t->shape[i] == 0;
+	}
+	return none;
+}
+
 static bool legal_tensor(const struct npu_tensor *t, struct npu_error *err)
 {
 	if (t->rank < 1 || t->rank > NPU_MAX_RANK)
@@ -133,9 +145,8 @@ static bool legal_tensor(const struct npu_tensor *t, struct npu_error *err)
 				t->name, t->shape[t->rank - 1], npu_dtype_name(t->dtype),
 				t->shape[t->rank - 1] == 1 ? "" : "s");
 	uint64_t bytes = npu_tensor_bytes(t);
-	if (!bytes)
-		return npu_fail(err, NPU_ERR_VALUE,
-				"tensor %s: its dimensions must be at least 1 and its size at most 1 TiB", t->name);
+	if (!bytes && !empty(t))
+		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: its size must be at most 1 TiB", t->name);
 	if (t->bytes < bytes)
 		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: %s, but its shape needs %s", t->name,
 				npu_bytes_text(t->bytes).text, npu_bytes_text(bytes).text);

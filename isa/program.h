@@ -114,7 +114,7 @@ struct npu_program {
 	void *arena;             /* owns all of the above */
 };
 
-/* Bytes of a tensor's elements in its layout; 0 when rank, shape or the result (above 2^40) is not legal. */
+/* Bytes of a tensor's elements in its layout; 0 when there are none, and when rank, shape or the result (above 2^40) is not legal. */
 uint64_t npu_tensor_bytes(const struct npu_tensor *);
 
 /* Collects a program; everything is copied. All functions may be called in any order before npu_assembly_finish, which
@@ -152,7 +152,7 @@ void npu_program_free(struct npu_program *);
 /* -- private -- */
 
 /* What a loader must be able to rely on: known opcodes, operands in range and legal for the instruction (types,
- * layouts, nonzero dimensions, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and
+ * layouts, whole bytes), addresses within 32 and 40 bits, semaphores that exist, one posting and
  * one waiting engine each, tables long enough, counts <= max, tensors and buffers well-formed. */
 bool npu_program_check(const struct npu_program *, struct npu_error *err);
 /* -- npu.h -- */

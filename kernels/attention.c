@@ -43,6 +43,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	t.S = attn_scores(b, &a, "S", NPU_FP32, NPU_TENSOR_TEMP);
 	t.P = attn_scores(b, &a, "P", a.type, NPU_TENSOR_TEMP);
 	t.O = attn_o(b, &a);
+	if (!a.seq || !a.seq_q) /* no scores */
+		return pv_phase(b, &a, &t, (struct attn_phase){ 0 });
 	struct npu_semaphore s_done = npu_semaphore(b, "s_done", 0), p_done = npu_semaphore(b, "p_done", 0);
 
 	npu_region(b, "qk");
@@ -67,7 +69,7 @@ static struct npu_expect expect(const struct npu_args *args)
 		.dram_read_bytes = qk.dram_read_bytes + softmax.dram_read_bytes + pv.dram_read_bytes,
 		.dram_write_bytes = qk.dram_write_bytes + softmax.dram_write_bytes + pv.dram_write_bytes,
 		/* Two phases begin with a wait. */
-		.instructions = qk.instructions + softmax.instructions + pv.instructions + 2,
+		.instructions = qk.instructions + softmax.instructions + pv.instructions + (a.seq && a.seq_q ? 2 : 0),
 	};
 }
 

@@ -23,9 +23,9 @@ struct attn attn_of(const struct npu_kernel *k, const struct npu_args *args)
 		.type = dtype_of(npu_arg(k, args, "dtype", 0)),
 	};
 	a.kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", (int64_t)a.heads);
-	a.tile_q = least((uint64_t)npu_arg(k, args, "tile_q", 1), a.seq_q);
-	a.tile_kv = least((uint64_t)npu_arg(k, args, "tile_kv", 1), a.seq);
-	a.tile_rows = least((uint64_t)npu_arg(k, args, "tile_rows", 1), a.seq_q);
+	a.tile_q = tile_within((uint64_t)npu_arg(k, args, "tile_q", 1), a.seq_q);
+	a.tile_kv = tile_within((uint64_t)npu_arg(k, args, "tile_kv", 1), a.seq);
+	a.tile_rows = tile_within((uint64_t)npu_arg(k, args, "tile_rows", 1), a.seq_q);
 	a.bytes = npu_dtype_bytes(a.type, 1);
 	a.scale = 1 / sqrt((double)a.dim);
 	a.mask = (struct npu_mask){
@@ -35,6 +35,7 @@ struct attn attn_of(const struct npu_kernel *k, const struct npu_args *args)
 		.window = (uint64_t)npu_arg(k, args, "window", DEFAULT_WINDOW),
 		.valid = (uint64_t)npu_arg(k, args, "valid", (int64_t)a.seq),
 	};
+	a.blind = npu_mask_blind(&a.mask);
 	return a;
 }
 
@@ -70,15 +71,9 @@ bool attn_resolve(const struct npu_kernel *k, const struct npu_capacity *capacit
 	derive(k, args, "valid", seq);
 
 	struct attn a = attn_of(k, args);
-	bool positions = a.mask.kind == NPU_MASK_CAUSAL || a.mask.kind == NPU_MASK_WINDOW;
 	if (a.heads % a.kv_heads)
 		return npu_fail(err, NPU_ERR_VALUE, "kv_heads=%" PRIu64 ": must divide heads=%" PRIu64, a.kv_heads,
 				a.heads);
-	if (positions && a.seq_q > a.seq)
-		return npu_fail(err, NPU_ERR_VALUE,
-				"seq_q=%" PRIu64 ": must be at most seq=%" PRIu64
-				" with mask=%s, queries are its last positions",
-				a.seq_q, a.seq, param_masks[a.mask.kind]);
 	if (a.mask.kind == NPU_MASK_PADDING && a.mask.valid > a.seq)
 		return npu_fail(err, NPU_ERR_VALUE, "valid=%" PRIu64 ": must be at most seq=%" PRIu64, a.mask.valid,
 				a.seq);
@@ -203,7 +198,7 @@ bool attn_reference(const struct attn *a, struct npu_reference_io *io)
 	const double *K = npu_reference_read(io, "K", a->kv_heads * a->seq * a->dim);
 	const double *V = npu_reference_read(io, "V", a->kv_heads * a->seq * a->dim);
 	double *O = npu_reference_write(io, "O", a->heads * a->seq_q * a->dim);
-	double *scores = Q && K && V && O ? malloc(a->seq_q * a->seq * sizeof *scores) : NULL;
+	double *scores = Q && K && V && O ? malloc((a->seq_q * a->seq + 1) * sizeof *scores) : NULL;
 	if (!scores)
 		return false;
 	for (uint64_t h = 0; h < a->heads; h++) {

@@ -15,14 +15,15 @@
 
 struct attn {
 	uint64_t heads, kv_heads, seq_q, seq, dim;
-	uint64_t tile_q, tile_kv; /* no larger than seq_q, seq */
+	uint64_t tile_q, tile_kv; /* no larger than seq_q, seq, but 1 where these are 0 */
 	uint64_t tile_rows;       /* of softmax over whole rows */
 	unsigned buffers;
 	bool fused;
 	enum npu_dtype type; /* of Q, K, V, P, O */
 	uint64_t bytes;      /* an element of that */
 	struct npu_mask mask;
-	double scale; /* 1 / sqrt(dim) */
+	uint64_t blind; /* the first rows of a head, which see no key */
+	double scale;   /* 1 / sqrt(dim) */
 };
 
 /* Where the tensors lie; those that a kernel does not use are zero. */

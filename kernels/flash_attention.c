@@ -23,11 +23,13 @@
  *
  * `buffering` is of what the DMA moves: q, k, v and o. s and p are always pairs; acc is one buffer, so the first
  * product of a row waits until the row before has left it. Of a tile, the first rows that see none of its keys are left
- * out. */
+ * out. The first rows of a head that see no key at all come before all that, as stores of zeros; what is said of rows here
+ * is of the others. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
+#include "kernels/zeros.h"
 
 static const struct npu_param params[] = {
 	PARAM_SEQ,    PARAM_SEQ_Q, PARAM_HEADS,  PARAM_KV_HEADS, PARAM_HEAD_DIM, PARAM_MASK,
@@ -54,6 +56,7 @@ struct flash {
 	uint32_t state_stride;
 	uint32_t ones; /* a row of them as long as a tile, from which reciprocals are made */
 	uint32_t acc;
+	struct zeros zeros;           /* for rows that see no key */
 	struct npu_semaphore s_full;  /* matrix to vector: s is there */
 	struct npu_semaphore p_full;  /* vector to matrix: p is there, s is read, acc is rescaled or given back */
 	struct npu_semaphore pv_done; /* matrix to vector: acc is complete up to this tile, p is read */
@@ -92,7 +95,7 @@ static uint64_t hidden_rows(const struct attn *a, uint64_t i, uint64_t j)
 static uint64_t few_tiles(const struct attn *a)
 {
 	uint64_t tiles = 0;
-	for (uint64_t i = 0; i < a->seq_q && tiles < RING_SLOTS; i += a->tile_q)
+	for (uint64_t i = a->blind; i < a->seq_q && tiles < RING_SLOTS; i += a->tile_q)
 		tiles += a->heads * tiles_of(end_key(a, i) - first_key(a, i), a->tile_kv);
 	return tiles;
 }
@@ -103,8 +106,13 @@ static bool place(struct flash *f)
 	uint64_t rows = a->tile_q * a->dim * a->bytes, keys = a->tile_kv * a->dim * a->bytes;
 	uint64_t tile = a->tile_q * a->tile_kv, acc = a->tile_q * a->dim * 4;
 	uint64_t state = STATE_VECTORS * a->tile_q * 4;
-	uint64_t row_tiles = a->heads * tiles_of(a->seq_q, a->tile_q), tiles = few_tiles(a);
+	uint64_t row_tiles = a->heads * tiles_of(a->seq_q - a->blind, a->tile_q), tiles = few_tiles(a);
 	unsigned n = load_slots(a->buffers, tiles), nq = load_slots(a->buffers, row_tiles);
+	struct npu_request zeros = zeros_request(&f->zeros, rows);
+	if (a->blind && !npu_place(f->b, &zeros, 1))
+		return false;
+	if (!tiles)
+		return true;
 	f->turns = tiles > 1 ? 2 : 1;
 	f->state_stride = (uint32_t)a->tile_q * 4;
 	/* What streams at the same time lies in different groups. While a product reads q and k(t + 1), p(t) is written
@@ -147,7 +155,7 @@ static bool advance(const struct attn *a, struct tile *t)
 	}
 	i += t->rows;
 	if (i == a->seq_q) {
-		i = 0;
+		i = a->blind;
 		head++;
 	}
 	if (head == a->heads)
@@ -295,6 +303,19 @@ static void fill_ones(const struct flash *f)
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = fill }, NULL);
 }
 
+static void store_blind(struct flash *f)
+{
+	const struct attn *a = &f->a;
+	npu_region(f->b, "rows that see nothing");
+	zeros_fill(f->b, &f->zeros, a->tile_q * a->dim * a->bytes, NPU_NO_SEMAPHORE);
+	for (uint64_t h = 0; h < a->heads; h++)
+		for (uint64_t i = 0; i < a->blind && !npu_builder_failed(f->b); i += a->tile_q)
+			zeros_store(f->b, &f->zeros,
+				    attn_q_rows(a, f->t.O, 0, h, i, (uint32_t)least(a->tile_q, a->blind - i)),
+				    NPU_NO_SEMAPHORE);
+	npu_region_end(f->b);
+}
+
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
 	struct flash f = { .b = b, .a = attn_of(&npu_flash_attention, args) };
@@ -302,6 +323,10 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	f.t.O = attn_o(b, &f.a);
 	if (!place(&f))
 		return false;
+	if (f.a.blind)
+		store_blind(&f);
+	if (f.a.blind == f.a.seq_q)
+		return !npu_builder_failed(b);
 	ring_init(b, &f.in.k, "k");
 	ring_init(b, &f.v, "v");
 	ring_init(b, &f.o, "o");
@@ -309,7 +334,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	f.p_full = npu_semaphore(b, "p_full", 0);
 	f.pv_done = npu_semaphore(b, "pv_done", 0);
 
-	struct tile now = tile_at(&f.a, 0, 0, first_key(&f.a, 0), 0, 0), before = now, next = now;
+	struct tile now = tile_at(&f.a, 0, f.a.blind, first_key(&f.a, f.a.blind), 0, 0), before = now, next = now;
 	bool more = true;
 	fill_ones(&f);
 	load_k(&f, &now);
@@ -317,7 +342,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	while (more && !npu_builder_failed(b)) {
 		more = advance(&f.a, &next);
 		if (now.first)
-			npu_region(b, "head %u, q tile %u", (unsigned)now.head, (unsigned)(now.i / f.a.tile_q));
+			npu_region(b, "head %u, q tile %u", (unsigned)now.head, (unsigned)((now.i - f.a.blind) / f.a.tile_q));
 		if (more)
 			load_k(&f, &next);
 		load_v(&f, &now);
@@ -349,7 +374,7 @@ static uint64_t hidden_positions(const struct attn *a, uint64_t i)
 }
 
 /* A tile is five instructions and a rescale, but for the first of a row; a row is a load, a reciprocal, a product and a
- * store. One fills the ones. */
+ * store. One fills the ones; of rows that see no key there is a store a tile, and one makes the zeros. */
 enum { TILE_INSNS = 6, ROW_INSNS = 3 };
 
 /* Q once; of K and V what each row of tiles sees, in whole tiles. */
@@ -357,7 +382,7 @@ static struct npu_expect expect(const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_flash_attention, args);
 	uint64_t positions = 0, keys = 0, instructions = 0;
-	for (uint64_t i = 0; i < a.seq_q; i += a.tile_q) {
+	for (uint64_t i = a.blind; i < a.seq_q; i += a.tile_q) {
 		uint64_t seen = end_key(&a, i) - first_key(&a, i);
 		positions += least(a.tile_q, a.seq_q - i) * seen - hidden_positions(&a, i);
 		keys += seen;
@@ -366,9 +391,9 @@ static struct npu_expect expect(const struct npu_args *args)
 	return (struct npu_expect){
 		.macs = 2 * a.heads * positions * a.dim,
 		.useful_macs = 2 * a.heads * npu_mask_seen(&a.mask) * a.dim,
-		.dram_read_bytes = a.heads * (a.seq_q + 2 * keys) * a.dim * a.bytes,
+		.dram_read_bytes = a.heads * (a.seq_q - a.blind + 2 * keys) * a.dim * a.bytes,
 		.dram_write_bytes = a.heads * a.seq_q * a.dim * a.bytes,
-		.instructions = 1 + a.heads * instructions,
+		.instructions = a.heads * (instructions + tiles_of(a.blind, a.tile_q)) + (a.blind < a.seq_q) + (a.blind > 0),
 	};
 }
 
@@ -377,12 +402,15 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 {
 	struct attn a = attn_of(&npu_flash_attention, args);
 	struct npu_expect e = expect(args);
-	uint64_t rows = a.heads * tiles_of(a.seq_q, a.tile_q);
+	uint64_t rows = a.heads * tiles_of(a.seq_q - a.blind, a.tile_q);
+	uint64_t stores = a.heads * tiles_of(a.blind, a.tile_q) + (a.blind > 0);
+	if (a.blind == a.seq_q)
+		return (struct tile_cost){ .dram = e.dram_write_bytes };
 	return (struct tile_cost){
 		.dram = e.dram_read_bytes + e.dram_write_bytes,
-		.array = a.heads * (tile_steps(c, a.seq_q, a.tile_q, a.seq, a.tile_kv, a.dim, a.dim) +
-				    tile_steps(c, a.seq_q, a.tile_q, a.dim, a.dim, a.seq, a.tile_kv)),
-		.tiles = (e.instructions - 1 - ROW_INSNS * rows) / TILE_INSNS,
+		.array = a.heads * (tile_steps(c, a.seq_q - a.blind, a.tile_q, a.seq, a.tile_kv, a.dim, a.dim) +
+				    tile_steps(c, a.seq_q - a.blind, a.tile_q, a.dim, a.dim, a.seq, a.tile_kv)),
+		.tiles = (e.instructions - 1 - stores - ROW_INSNS * rows) / TILE_INSNS,
 	};
 }
 

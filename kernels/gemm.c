@@ -9,6 +9,8 @@
  *       vcopy   c = acc              int8: acc is stored as it is
  *       store   C[i, j] = c
  *
+ * With k = 0 there are only stores, of zeros.
+ *
  * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
  * conversion and store of the tile before run at the same time. */
 #include "kernels/kernels.h"
@@ -16,13 +18,14 @@
 #include "kernels/pingpong.h"
 #include "kernels/reference.h"
 #include "kernels/tiles.h"
+#include "kernels/zeros.h"
 
 enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING };
 
 static const struct npu_param params[] = {
-	[M] = PARAM_INT("m", 512, 1, MAX_LENGTH, "row", "rows of A and C"),
-	[N] = PARAM_INT("n", 512, 1, MAX_LENGTH, "column", "columns of B and C"),
-	[K] = PARAM_INT("k", 512, 1, MAX_LENGTH, "element", "columns of A, rows of B"),
+	[M] = PARAM_INT("m", 512, 0, MAX_LENGTH, "row", "rows of A and C"),
+	[N] = PARAM_INT("n", 512, 0, MAX_LENGTH, "column", "columns of B and C"),
+	[K] = PARAM_INT("k", 512, 0, MAX_LENGTH, "element", "columns of A, rows of B"),
 	[DTYPE] = PARAM_OPERANDS,
 	[TILE_M] = PARAM_TILE("tile_m", "rows of a tile of A and C"),
 	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of B and C"),
@@ -33,7 +36,7 @@ static const struct npu_param params[] = {
 /* The parameters, resolved, and what the program is made of. */
 struct gemm {
 	uint64_t m, n, k;
-	uint64_t tile_m, tile_n, tile_k; /* no larger than the dimension */
+	uint64_t tile_m, tile_n, tile_k; /* no larger than the dimension, but 1 where that is 0 */
 	unsigned buffers;
 	enum npu_dtype in, out;
 	uint64_t in_bytes, out_bytes; /* an element */
@@ -44,6 +47,7 @@ struct gemm {
 	uint32_t b_at[RING_SLOTS];
 	struct ring acc;
 	struct ring c; /* unused for int8 */
+	struct zeros zeros; /* instead of all these where k is 0 */
 };
 
 /* One product: a tile of C and a tile of k. */
@@ -60,9 +64,9 @@ static struct gemm gemm_of(const struct npu_args *args)
 	const int64_t *v = args->value;
 	struct gemm g = { .m = (uint64_t)v[M], .n = (uint64_t)v[N], .k = (uint64_t)v[K] };
 	g.buffers = (unsigned)v[BUFFERING] + 1;
-	g.tile_m = least((uint64_t)v[TILE_M], g.m);
-	g.tile_n = least((uint64_t)v[TILE_N], g.n);
-	g.tile_k = least((uint64_t)v[TILE_K], g.k);
+	g.tile_m = tile_within((uint64_t)v[TILE_M], g.m);
+	g.tile_n = tile_within((uint64_t)v[TILE_N], g.n);
+	g.tile_k = tile_within((uint64_t)v[TILE_K], g.k);
 	g.in = dtype_of(v[DTYPE]);
 	g.out = g.in == NPU_INT8 ? NPU_INT32 : g.in;
 	g.in_bytes = npu_dtype_bytes(g.in, 1);
@@ -75,6 +79,12 @@ static bool place(struct gemm *g)
 	uint64_t a = g->tile_m * g->tile_k * g->in_bytes, b = g->tile_k * g->tile_n * g->in_bytes;
 	uint64_t acc = g->tile_m * g->tile_n * 4, c = g->tile_m * g->tile_n * g->out_bytes;
 	uint64_t tiles = tiles_of(g->m, g->tile_m) * tiles_of(g->n, g->tile_n);
+	if (!tiles)
+		return true;
+	if (!g->k) {
+		const struct npu_request zeros = zeros_request(&g->zeros, c);
+		return npu_place(g->b, &zeros, 1);
+	}
 	unsigned n = load_slots(g->buffers, tiles * tiles_of(g->k, g->tile_k));
 	unsigned results = result_slots(g->buffers, tiles);
 	/* The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
@@ -178,7 +188,7 @@ static void convert(const struct gemm *g, const struct step *s)
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy }, &order);
 }
 
-static void store(const struct gemm *g, const struct step *s)
+static void store(struct gemm *g, const struct step *s)
 {
 	struct slot from = g->in == NPU_INT8 ? s->acc : s->c;
 	struct npu_dma c = {
@@ -190,7 +200,10 @@ static void store(const struct gemm *g, const struct step *s)
 		.dtype = g->out,
 	};
 	struct npu_order order = { .wait = { from.full }, .post = { from.free } };
-	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
+	if (g->k)
+		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
+	else
+		zeros_store(g->b, &g->zeros, c, NPU_NO_SEMAPHORE);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)
@@ -208,10 +221,13 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	ring_init(b, &g.acc, "acc");
 	if (g.in != NPU_INT8)
 		ring_init(b, &g.c, "c");
+	if (!g.k && g.m && g.n)
+		zeros_fill(b, &g.zeros, g.tile_m * g.tile_n * g.out_bytes, NPU_NO_SEMAPHORE);
 
 	for (uint64_t i = 0; i < g.m && !npu_builder_failed(b); i += g.tile_m)
 		for (uint64_t j = 0; j < g.n && !npu_builder_failed(b); j += g.tile_n, tile++) {
-			struct step s = { .i = i, .j = j, .acc = ring_at(&g.acc, tile) };
+			struct step s = { .i = i, .j = j };
+			s.acc = g.k ? ring_at(&g.acc, tile) : s.acc;
 			s.m = (uint32_t)least(g.tile_m, g.m - i);
 			s.n = (uint32_t)least(g.tile_n, g.n - j);
 			npu_region(b, "tile %u,%u", (unsigned)(i / g.tile_m), (unsigned)(j / g.tile_n));
@@ -224,7 +240,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 				load(&g, &s);
 				multiply(&g, &s);
 			}
-			if (g.in != NPU_INT8) {
+			if (g.in != NPU_INT8 && g.k) {
 				s.c = ring_at(&g.c, tile);
 				convert(&g, &s);
 			}
@@ -240,14 +256,14 @@ static struct npu_expect expect(const struct npu_args *args)
 	struct gemm g = gemm_of(args);
 	uint64_t macs = g.m * g.n * g.k, tiles = tiles_of(g.m, g.tile_m) * tiles_of(g.n, g.tile_n);
 	/* Two loads and a product a step; a store and, but for int8, a conversion a tile. */
-	uint64_t each = 3 * tiles_of(g.k, g.tile_k) + (g.in == NPU_INT8 ? 1 : 2);
+	uint64_t each = 3 * tiles_of(g.k, g.tile_k) + (g.in == NPU_INT8 || !g.k ? 1 : 2);
 	return (struct npu_expect){
 		.macs = macs,
 		.useful_macs = macs,
 		.dram_read_bytes =
 		    g.in_bytes * (tiles_of(g.n, g.tile_n) * g.m * g.k + tiles_of(g.m, g.tile_m) * g.k * g.n),
 		.dram_write_bytes = g.out_bytes * g.m * g.n,
-		.instructions = tiles * each,
+		.instructions = tiles * each + (tiles && !g.k), /* zeros are made by one */
 	};
 }
 

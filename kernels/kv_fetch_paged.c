@@ -20,7 +20,7 @@ enum { SEQ, KV_HEADS, HEAD_DIM, DTYPE, PAGE, SEED, TILE_KV, BUFFERING };
 enum { SEQUENCE = 0 };
 
 static const struct npu_param params[] = {
-	[SEQ] = PARAM_INT("seq", 1024, 1, MAX_LENGTH, "token", "tokens of the sequence"),
+	[SEQ] = PARAM_INT("seq", 1024, 0, MAX_LENGTH, "token", "tokens of the sequence"),
 	[KV_HEADS] = PARAM_INT("kv_heads", 8, 1, MAX_HEADS, "head", "key and value heads"),
 	[HEAD_DIM] = PARAM_HEAD_DIM,
 	[DTYPE] = PARAM_CHOICE("dtype", 0, param_operands, "element type of the pool"),
@@ -48,7 +48,7 @@ static struct fetch fetch_of(const struct npu_args *args)
 	struct fetch f = { .seq = (uint64_t)v[SEQ], .kv_heads = (uint64_t)v[KV_HEADS], .dim = (uint64_t)v[HEAD_DIM] };
 	f.page = (uint64_t)v[PAGE];
 	f.pages = tiles_of(f.seq, f.page);
-	f.tile = least((uint64_t)v[TILE_KV], f.seq);
+	f.tile = tile_within((uint64_t)v[TILE_KV], f.seq);
 	f.seed = (uint64_t)v[SEED];
 	f.buffers = (unsigned)v[BUFFERING] + 1;
 	f.type = dtype_of(v[DTYPE]);
@@ -144,6 +144,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	f.b = b;
 	uint64_t shape[] = { f.pages, f.kv_heads, 2, f.page, f.dim };
 	struct npu_dram pool = npu_tensor(b, "pool", f.type, NPU_TENSOR_IN, 5, shape);
+	if (!f.seq)
+		return !npu_builder_failed(b);
 	uint32_t *order = shuffled(f.pages, f.seed);
 	if (!order)
 		return false;

@@ -5,9 +5,9 @@
 /* Initial value of `valid` in isa/npu.def: hides nothing. */
 enum { ALL_VALID = 0x1fffff };
 
-static uint64_t position(const struct npu_mask *m, uint64_t row)
+static int64_t position(const struct npu_mask *m, uint64_t row)
 {
-	return m->seq - m->seq_q + row;
+	return (int64_t)(m->seq + row) - (int64_t)m->seq_q;
 }
 
 bool npu_mask_sees(const struct npu_mask *m, uint64_t row, uint64_t key)
@@ -16,20 +16,20 @@ bool npu_mask_sees(const struct npu_mask *m, uint64_t row, uint64_t key)
 	case NPU_MASK_NONE:
 		return true;
 	case NPU_MASK_CAUSAL:
-		return key <= position(m, row);
+		return (int64_t)key <= position(m, row);
 	case NPU_MASK_PADDING:
 		return key < m->valid;
 	case NPU_MASK_WINDOW:
-		return key <= position(m, row) && position(m, row) - key < m->window;
+		return (int64_t)key <= position(m, row) && position(m, row) - (int64_t)key < (int64_t)m->window;
 	}
 	return true;
 }
 
 uint64_t npu_mask_first(const struct npu_mask *m, uint64_t row)
 {
-	if (m->kind != NPU_MASK_WINDOW || position(m, row) < m->window)
+	if (m->kind != NPU_MASK_WINDOW || position(m, row) < (int64_t)m->window)
 		return 0;
-	return position(m, row) - m->window + 1;
+	return (uint64_t)(position(m, row) - (int64_t)m->window + 1);
 }
 
 uint64_t npu_mask_end(const struct npu_mask *m, uint64_t row)
@@ -41,9 +41,17 @@ uint64_t npu_mask_end(const struct npu_mask *m, uint64_t row)
 		return m->valid;
 	case NPU_MASK_CAUSAL:
 	case NPU_MASK_WINDOW:
-		return position(m, row) + 1;
+		return position(m, row) < 0 ? 0 : (uint64_t)position(m, row) + 1;
 	}
 	return m->seq;
+}
+
+uint64_t npu_mask_blind(const struct npu_mask *m)
+{
+	bool positions = m->kind == NPU_MASK_CAUSAL || m->kind == NPU_MASK_WINDOW;
+	if (!m->seq || (m->kind == NPU_MASK_PADDING && !m->valid))
+		return m->seq_q;
+	return positions && m->seq_q > m->seq ? m->seq_q - m->seq : 0;
 }
 
 uint64_t npu_mask_hidden(const struct npu_mask *m, uint64_t row, uint64_t rows, uint64_t key, uint64_t keys)
@@ -62,8 +70,8 @@ uint64_t npu_mask_seen(const struct npu_mask *m)
 {
 	/* Row at position p sees p + 1 keys, or `most` where that is fewer: a triangle, then a rectangle. */
 	uint64_t most = m->kind == NPU_MASK_WINDOW && m->window < m->seq ? m->window : m->seq;
-	uint64_t from = m->seq - m->seq_q + 1, to = m->seq; /* p + 1 of the first and the last row */
-	uint64_t rows_below = to < most ? m->seq_q : most > from ? most - from : 0;
+	uint64_t rows = m->seq_q < m->seq ? m->seq_q : m->seq, from = m->seq - rows + 1; /* p + 1 of the first row */
+	uint64_t rows_below = most > from ? most - from : 0;
 
 	switch (m->kind) {
 	case NPU_MASK_NONE:
@@ -72,7 +80,7 @@ uint64_t npu_mask_seen(const struct npu_mask *m)
 		return m->seq_q * m->valid;
 	case NPU_MASK_CAUSAL:
 	case NPU_MASK_WINDOW:
-		return rows_below * (2 * from + rows_below - 1) / 2 + (m->seq_q - rows_below) * most;
+		return rows_below * (2 * from + rows_below - 1) / 2 + (rows - rows_below) * most;
 	}
 	return 0;
 }
@@ -93,5 +101,5 @@ void npu_mask_set(const struct npu_mask *m, uint64_t row, uint64_t rows, uint64_
 	if (m->kind == NPU_MASK_WINDOW && npu_mask_first(m, last) > key)
 		s->window = (uint32_t)m->window;
 	if (s->causal || s->window)
-		s->diagonal = (int32_t)((int64_t)position(m, row) - (int64_t)key);
+		s->diagonal = (int32_t)(position(m, row) - (int64_t)key);
 }

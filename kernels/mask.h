@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which keys a query sees. With causal and window, query rows are the last seq_q of seq positions: row r stands at
- * position seq - seq_q + r. */
+ * position seq - seq_q + r. Rows before position 0 see nothing. */
 #ifndef NPU_KERNELS_MASK_H
 #define NPU_KERNELS_MASK_H
 
@@ -16,7 +16,7 @@ enum npu_mask_kind {
 struct npu_mask {
 	enum npu_mask_kind kind;
 	uint64_t seq;
-	uint64_t seq_q; /* no more than seq with causal and window */
+	uint64_t seq_q;
 	uint64_t window;
 	uint64_t valid;
 };
@@ -26,6 +26,8 @@ bool npu_mask_sees(const struct npu_mask *, uint64_t row, uint64_t key);
 /* Every row sees one range of keys: [first, end). Both rise with the row. */
 uint64_t npu_mask_first(const struct npu_mask *, uint64_t row);
 uint64_t npu_mask_end(const struct npu_mask *, uint64_t row);
+/* Rows that see no key: these are the first ones. */
+uint64_t npu_mask_blind(const struct npu_mask *);
 /* Positions of a tile that are hidden. */
 uint64_t npu_mask_hidden(const struct npu_mask *, uint64_t row, uint64_t rows, uint64_t key, uint64_t keys);
 /* Positions seen by all rows together, in closed form. */

@@ -14,12 +14,15 @@
  *                 vdiv      probs = scores / stat[1]
  *       store   P[h, i, :] = probs
  *
+ * Rows that see nothing, the first ones of a head, are only stored, as zeros.
+ *
  * scores and probs are ping-pong pairs. The next load begins when the one before has ended, so that the tile for which
  * the vector engine waits has the DRAM to itself. stat belongs to the vector engine alone, which runs in order. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
+#include "kernels/zeros.h"
 
 static const struct npu_param params[] = {
 	PARAM_SEQ,
@@ -39,15 +42,27 @@ struct rows_softmax {
 	struct npu_builder *b;
 	const struct attn *a;
 	struct ring scores, probs;
+	struct zeros zeros; /* of a tile of rows that see nothing */
 	uint32_t stat[2]; /* max and sum of each row, with fused=0 */
 };
+
+/* Of the tiles that hold rows which see nothing. */
+static uint64_t blind_bytes(const struct attn *a)
+{
+	return least(a->tile_rows, a->blind) * a->seq * a->bytes;
+}
 
 static bool place(struct rows_softmax *p)
 {
 	const struct attn *a = p->a;
 	uint64_t scores = a->tile_rows * a->seq * 4, probs = a->tile_rows * a->seq * a->bytes;
-	uint64_t tiles = a->heads * tiles_of(a->seq_q, a->tile_rows);
+	uint64_t tiles = a->heads * tiles_of(a->seq_q - a->blind, a->tile_rows);
 	unsigned n = load_slots(a->buffers, tiles), results = result_slots(a->buffers, tiles);
+	struct npu_request zeros = zeros_request(&p->zeros, blind_bytes(a));
+	if (a->blind && !npu_place(p->b, &zeros, 1))
+		return false;
+	if (!tiles)
+		return true;
 	const struct npu_request requests[] = {
 		{ "scores", false, scores, n, 0, p->scores.at, .least = 1, .got = &p->scores.n },
 		{ "probs", false, probs, results, 2, p->probs.at, .least = 1, .got = &p->probs.n },
@@ -58,6 +73,10 @@ static bool place(struct rows_softmax *p)
 
 static void release(const struct rows_softmax *p)
 {
+	if (p->a->blind)
+		npu_release(p->b, p->zeros.at);
+	if (p->a->blind == p->a->seq_q)
+		return;
 	ring_release(p->b, &p->scores);
 	ring_release(p->b, &p->probs);
 	for (int i = 0; i < 2 && !p->a->fused; i++)
@@ -67,6 +86,8 @@ static void release(const struct rows_softmax *p)
 bool softmax_fits(struct npu_builder *b, const struct attn *a)
 {
 	struct rows_softmax p = { .b = b, .a = a };
+	if (!a->seq_q || !a->seq)
+		return true;
 	bool ok = place(&p);
 	if (ok)
 		release(&p);
@@ -131,31 +152,54 @@ static void emit_unfused(const struct rows_softmax *p, uint64_t i, uint32_t rows
 		 &(struct npu_order){ .wait = { probs.free }, .post = { scores.free, probs.full } });
 }
 
+/* `done` is posted by the last store. */
+static void store_blind(struct rows_softmax *p, const struct attn_tensors *t, uint64_t h, struct npu_semaphore done)
+{
+	const struct attn *a = p->a;
+	for (uint64_t i = 0; i < a->blind && !npu_builder_failed(p->b); i += a->tile_rows) {
+		uint32_t rows = (uint32_t)least(a->tile_rows, a->blind - i);
+		struct npu_dma store = attn_block(a, t->P, a->type, 0, h, i, rows, 0, (uint32_t)a->seq);
+		zeros_store(p->b, &p->zeros, store, i + rows == a->blind ? done : NPU_NO_SEMAPHORE);
+	}
+}
+
 bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct rows_softmax p = { .b = b, .a = a };
-	uint64_t tile = 0, tiles = a->heads * tiles_of(a->seq_q, a->tile_rows);
+	uint64_t tile = 0, tiles = a->heads * tiles_of(a->seq_q - a->blind, a->tile_rows);
 	uint32_t seq = (uint32_t)a->seq;
+	struct npu_semaphore begun = NPU_NO_SEMAPHORE;
 
+	if (!a->seq_q || !a->seq)
+		return !npu_builder_failed(b);
 	if (!place(&p))
 		return false;
 	ring_init(b, &p.scores, "scores");
 	/* Large tiles, one load each: two that run at once, on two channels, would both be late. */
 	struct npu_semaphore turn = p.scores.n > 1 ? npu_semaphore(b, "load_turn", 1) : NPU_NO_SEMAPHORE;
 	ring_init(b, &p.probs, "probs");
+	if (phase.after.count && a->blind)
+		begun = npu_semaphore(b, "softmax_begun", 0);
 	if (phase.after.count)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
-			 &(struct npu_order){ .wait = { phase.after } });
+			 &(struct npu_order){ .wait = { phase.after }, .post = { begun } });
+	if (a->blind)
+		zeros_fill(b, &p.zeros, blind_bytes(a), begun);
+	for (uint64_t h = 0; h < a->heads && a->blind; h++) {
+		npu_region(b, "head %u, rows that see nothing", (unsigned)h);
+		store_blind(&p, t, h, !tiles && h + 1 == a->heads ? phase.done : NPU_NO_SEMAPHORE);
+		npu_region_end(b);
+	}
 
 	for (uint64_t h = 0; h < a->heads; h++)
-		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_rows, tile++) {
+		for (uint64_t i = a->blind; i < a->seq_q && !npu_builder_failed(b); i += a->tile_rows, tile++) {
 			uint32_t rows = (uint32_t)least(a->tile_rows, a->seq_q - i);
 			struct slot scores = ring_at(&p.scores, tile), probs = ring_at(&p.probs, tile);
 			struct npu_dma load = attn_block(a, t->S, NPU_FP32, scores.at, h, i, rows, 0, seq);
 			struct npu_dma store = attn_block(a, t->P, a->type, probs.at, h, i, rows, 0, seq);
 			struct npu_semaphore done = tile + 1 == tiles ? phase.done : NPU_NO_SEMAPHORE;
 
-			npu_region(b, "head %u, rows %u", (unsigned)h, (unsigned)(i / a->tile_rows));
+			npu_region(b, "head %u, rows %u", (unsigned)h, (unsigned)((i - a->blind) / a->tile_rows));
 			npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load },
 				 &(struct npu_order){ .wait = { scores.free, turn }, .post = { scores.full, turn } });
 			if (a->fused)
@@ -171,20 +215,22 @@ bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct att
 }
 
 /* Scores come in and probabilities go out once. A tile is a load, a store and one vector instruction, or six and the
- * mask where it cuts. */
+ * mask where it cuts; of rows that see nothing a store. One makes the zeros. */
 struct npu_expect softmax_expect(const struct attn *a)
 {
-	uint64_t scores = a->heads * a->seq_q * a->seq, tiles = tiles_of(a->seq_q, a->tile_rows);
-	uint64_t instructions = tiles * (a->fused ? 3 : 8);
-	for (uint64_t i = 0; !a->fused && i < a->seq_q; i += a->tile_rows) {
+	uint64_t seeing = a->seq_q - a->blind, tiles = tiles_of(seeing, a->tile_rows);
+	uint64_t instructions = tiles * (a->fused ? 3 : 8) + tiles_of(a->blind, a->tile_rows);
+	if (!a->seq_q || !a->seq)
+		return (struct npu_expect){ 0 };
+	for (uint64_t i = a->blind; !a->fused && i < a->seq_q; i += a->tile_rows) {
 		struct npu_softmax mask = { 0 };
 		npu_mask_set(&a->mask, i, (uint32_t)least(a->tile_rows, a->seq_q - i), 0, a->seq, &mask);
 		instructions += cuts(&mask);
 	}
 	return (struct npu_expect){
-		.dram_read_bytes = scores * 4,
-		.dram_write_bytes = scores * a->bytes,
-		.instructions = a->heads * instructions,
+		.dram_read_bytes = a->heads * seeing * a->seq * 4,
+		.dram_write_bytes = a->heads * a->seq_q * a->seq * a->bytes,
+		.instructions = a->heads * instructions + (a->blind > 0),
 	};
 }
 

@@ -44,9 +44,9 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 #define PARAM_OPERANDS PARAM_CHOICE("dtype", 0, param_operands, "element type of the operands")
 #define PARAM_FLOATS   PARAM_CHOICE("dtype", 0, param_floats, "element type of the operands")
 
-#define PARAM_SEQ PARAM_INT("seq", 1024, 1, MAX_LENGTH, "token", "key and value positions")
+#define PARAM_SEQ PARAM_INT("seq", 1024, 0, MAX_LENGTH, "token", "key and value positions")
 #define PARAM_SEQ_Q                                                                                                    \
-	PARAM_DERIVED("seq_q", 1, MAX_LENGTH, "token",                                                                 \
+	PARAM_DERIVED("seq_q", 0, MAX_LENGTH, "token",                                                                 \
 		      "query positions, with mask=causal and window the last ones of seq; default seq")
 #define PARAM_HEADS PARAM_INT("heads", 8, 1, MAX_HEADS, "head", "query heads")
 #define PARAM_KV_HEADS                                                                                                 \
@@ -63,7 +63,7 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 	PARAM_WITH("mask=window", "window", 1, MAX_LENGTH, "token",                                                    \
 		   "keys seen with mask=window, the own one included; default 256")
 #define PARAM_VALID                                                                                                    \
-	PARAM_WITH("mask=padding", "valid", 1, MAX_LENGTH, "token",                                                    \
+	PARAM_WITH("mask=padding", "valid", 0, MAX_LENGTH, "token",                                                    \
 		   "keys that are no padding with mask=padding; default seq")
 
 #define PARAM_FUSED PARAM_CHOICE("fused", 1, param_flag, "softmax as one instruction instead of seven")

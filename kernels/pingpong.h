@@ -52,6 +52,12 @@ static inline uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What a tile of size `tile` holds of a dimension; one that is empty has no tiles, of size 1. */
+static inline uint64_t tile_within(uint64_t tile, uint64_t length)
+{
+	return length ? least(tile, length) : 1;
+}
+
 static inline uint64_t tiles_of(uint64_t length, uint64_t tile)
 {
 	return (length + tile - 1) / tile;

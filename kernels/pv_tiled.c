@@ -9,11 +9,14 @@
  *       vcopy   o = acc
  *       store   O[h, i] = o
  *
+ * With seq = 0 there are only stores, of zeros.
+ *
  * p and v are a ping-pong pair of pairs, acc and o one each. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
+#include "kernels/zeros.h"
 
 static const struct npu_param params[] = {
 	PARAM_SEQ,    PARAM_SEQ_Q,  PARAM_HEADS,   PARAM_KV_HEADS,  PARAM_HEAD_DIM,
@@ -26,6 +29,7 @@ struct pv {
 	struct ring pv; /* p, and the semaphores of p and v together */
 	uint32_t v_at[RING_SLOTS];
 	struct ring acc, o;
+	struct zeros zeros; /* instead of all these where seq is 0 */
 };
 
 static bool place(struct pv *p)
@@ -36,6 +40,12 @@ static bool place(struct pv *p)
 	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
 	unsigned n = load_slots(a->buffers, rows * tiles_of(a->seq, a->tile_kv));
 	unsigned results = result_slots(a->buffers, rows);
+	if (!rows)
+		return true;
+	if (!a->seq) {
+		const struct npu_request zeros = zeros_request(&p->zeros, o);
+		return npu_place(p->b, &zeros, 1);
+	}
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
 		{ "p", false, probs, n, 0, p->pv.at, .least = 1, .got = &p->pv.n },
@@ -48,6 +58,12 @@ static bool place(struct pv *p)
 
 static void release(const struct pv *p)
 {
+	if (!p->a->seq_q)
+		return;
+	if (!p->a->seq) {
+		npu_release(p->b, p->zeros.at);
+		return;
+	}
 	ring_release(p->b, &p->pv);
 	for (unsigned i = 0; i < p->pv.n; i++)
 		npu_release(p->b, p->v_at[i]);
@@ -100,13 +116,31 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 	}
 }
 
+/* Without keys. */
+static bool store_zeros(struct pv *p, const struct attn_tensors *t)
+{
+	const struct attn *a = p->a;
+	zeros_fill(p->b, &p->zeros, a->tile_q * a->dim * a->bytes, NPU_NO_SEMAPHORE);
+	for (uint64_t h = 0; h < a->heads; h++)
+		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(p->b); i += a->tile_q)
+			zeros_store(p->b, &p->zeros,
+				    attn_q_rows(a, t->O, 0, h, i, (uint32_t)least(a->tile_q, a->seq_q - i)),
+				    NPU_NO_SEMAPHORE);
+	release(p);
+	return !npu_builder_failed(p->b);
+}
+
 bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct pv p = { .b = b, .a = a };
 	uint64_t row = 0, tile = 0, all_rows = a->heads * tiles_of(a->seq_q, a->tile_q);
 
+	if (!all_rows)
+		return !npu_builder_failed(b);
 	if (!place(&p))
 		return false;
+	if (!a->seq)
+		return store_zeros(&p, t);
 	ring_init(b, &p.pv, "pv");
 	ring_init(b, &p.acc, "acc");
 	ring_init(b, &p.o, "o");
@@ -151,7 +185,8 @@ struct npu_expect pv_expect(const struct attn *a)
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
 		.dram_read_bytes = a->heads * a->seq * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->dim) * a->bytes,
 		.dram_write_bytes = a->heads * a->seq_q * a->dim * a->bytes,
-		.instructions = rows * (2 + 3 * tiles_of(a->seq, a->tile_kv)),
+		/* Of zeros only the stores, and what makes them. */
+		.instructions = a->seq ? rows * (2 + 3 * tiles_of(a->seq, a->tile_kv)) : rows + (rows > 0),
 	};
 }
 

@@ -53,6 +53,8 @@ static void release(const struct qk *p)
 bool qk_fits(struct npu_builder *b, const struct attn *a)
 {
 	struct qk p = { .b = b, .a = a };
+	if (!a->seq_q || !a->seq)
+		return true;
 	bool ok = place(&p);
 	if (ok)
 		release(&p);
@@ -69,6 +71,8 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	struct qk p = { .b = b, .a = a };
 	uint64_t row = 0, tile = 0, tiles = tiles_of(a->seq_q, a->tile_q) * tiles_of(a->seq, a->tile_kv) * a->heads;
 
+	if (!tiles)
+		return !npu_builder_failed(b);
 	if (!place(&p))
 		return false;
 	ring_init(b, &p.in.k, "k");
@@ -116,6 +120,8 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 struct npu_expect qk_expect(const struct attn *a)
 {
 	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	if (!a->seq)
+		return (struct npu_expect){ 0 };
 	return (struct npu_expect){
 		.macs = a->heads * a->seq_q * a->seq * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,

@@ -30,6 +30,8 @@ struct search {
 
 uint64_t tile_traffic(uint64_t rows, uint64_t row_bytes, uint64_t tile_bytes, uint64_t granule)
 {
+	if (!row_bytes)
+		return 0;
 	uint64_t tiles = tiles_of(row_bytes, tile_bytes), rest = row_bytes - (tiles - 1) * tile_bytes;
 	if (tiles == 1 || granule <= 1)
 		return rows * row_bytes;

@@ -220,7 +220,7 @@ static uint64_t page_bytes_of(struct pages *p, uint32_t pool)
 			p->page_bytes[pool] = paged->page_stride;
 	}
 	if (!p->page_bytes[pool])
-		p->page_bytes[pool] = t->rank > 1 ? npu_tensor_bytes(t) / t->shape[0] : t->bytes;
+		p->page_bytes[pool] = t->rank > 1 && t->shape[0] ? npu_tensor_bytes(t) / t->shape[0] : t->bytes;
 	return p->page_bytes[pool];
 }
 

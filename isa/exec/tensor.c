@@ -21,7 +21,9 @@ static struct stack stack_of(const struct npu_tensor *t)
 		s.m.rows = t->shape[t->rank - 2];
 	for (uint32_t d = 0; d + 2 < t->rank; d++)
 		s.depth *= t->shape[d];
-	s.bytes = npu_matrix_extent(&s.m);
+	if (s.m.rows == 0 || s.m.cols == 0)
+		s.depth = 0;
+	s.bytes = s.depth ? npu_matrix_extent(&s.m) : 0;
 	return s;
 }
 

@@ -157,7 +157,7 @@ is 'an ideal part' "$(jq -c '[.row_hits, .peak_fraction]' ideal.json)" '[null,nu
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
 matches 2 '^npusim: gemm has no parameter tile_q.*tile_m' run gemm tile_q=3
-matches 2 '^npusim: m=0: ' run gemm m=0
+matches 2 '^npusim: m=-1: ' run gemm m=-1
 matches 1 '^npusim: tile_m=1024 tile_n=1024, even with tile_k=1: .*SRAM' run gemm m=1024 n=1024 k=1024 tile_m=1024 tile_n=1024
 refuse 2 'x.npu: cannot be read: No such file or directory' run x.npu m=3
 

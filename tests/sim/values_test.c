@@ -77,6 +77,11 @@ static const struct {
 	{ "flash_attention", "seq=64 heads=8 kv_heads=1 head_dim=128 buffering=single mask=causal" },
 	{ "flash_attention", "seq=96 heads=1 head_dim=256 buffering=triple tile_q=16 tile_kv=16" },
 	{ "flash_attention", "seq=64 heads=1 head_dim=64 tile_q=64 tile_kv=8 mask=window window=1" },
+	{ "flash_attention", "seq=50 seq_q=130 heads=2 head_dim=48 tile_q=32 tile_kv=16 mask=causal" },
+	{ "flash_attention", "seq=50 seq_q=90 heads=2 head_dim=48 tile_q=32 tile_kv=16 mask=window window=9" },
+	{ "attention", "seq=50 seq_q=90 heads=2 head_dim=80 mask=causal fused=0" },
+	{ "attention", "seq=50 heads=2 head_dim=80 mask=padding valid=0" },
+	{ "mask_softmax", "seq=50 seq_q=90 heads=2 mask=window window=9 fused=0" },
 	{ "attention", "seq=1 heads=1 head_dim=64" },
 	{ "attention", "seq=100 heads=4 kv_heads=2 head_dim=80 mask=causal fused=0" },
 	{ "attention", "seq=65 seq_q=3 heads=2 head_dim=256 dtype=bf16 mask=window window=9" },
@@ -130,10 +135,54 @@ START_TEST(every_head_size_stays_within_its_bounds)
 }
 END_TEST
 
-/* There is no sequence without a token, and no row of which everything is padding. */
-START_TEST(an_empty_sequence_is_refused)
+/* Kernel, settings, instructions. A sum over nothing is 0, and so is a row that sees nothing: 1 fill and the stores, of
+ * 2 heads here. Results without an element take no instruction. */
+static const struct {
+	const char *kernel, *settings;
+	uint32_t instructions;
+} nothings[] = {
+	{ "flash_attention", "seq=0", 0 },
+	{ "flash_attention", "seq=9 seq_q=0 mask=causal", 0 },
+	{ "flash_attention", "seq=0 seq_q=50 heads=2 head_dim=33 tile_q=32", 1 + 2 * 2 },
+	{ "flash_attention", "seq=40 heads=2 mask=padding valid=0 tile_q=32 dtype=bf16", 1 + 2 * 2 },
+	{ "attention", "seq=0", 0 },
+	{ "attention", "seq=0 seq_q=50 heads=2 tile_q=32", 1 + 2 * 2 },
+	{ "mask_softmax", "seq=0 seq_q=50", 0 },
+	{ "mask_softmax", "seq=40 heads=2 mask=padding valid=0 tile_rows=32", 1 + 2 * 2 },
+	{ "mask_softmax", "seq=40 heads=2 mask=padding valid=0 tile_rows=32 fused=0", 1 + 2 * 2 },
+	{ "qk_tiled", "seq=0 seq_q=50", 0 },
+	{ "pv_tiled", "seq=0", 0 },
+	{ "pv_tiled", "seq=0 seq_q=50 heads=2 tile_q=32", 1 + 2 * 2 },
+	{ "kv_fetch_paged", "seq=0", 0 },
+	{ "gemm", "m=0", 0 },
+	{ "gemm", "n=0", 0 },
+	{ "gemm", "k=0 m=50 n=50 tile_m=32 tile_n=64", 1 + 2 },
+	{ "gemm", "k=0 m=50 n=51 tile_m=32 tile_n=64 dtype=int8", 1 + 2 },
+};
+
+START_TEST(what_has_nothing_to_add_up_is_zero)
 {
-	static const char *const empty[] = { "seq=0", "seq_q=0", "valid=0", "heads=0", "head_dim=0" };
+	struct built b = build(nothings[_i].kernel, nothings[_i].settings);
+	struct values_request request = request_of(&b);
+	struct values *v = computed(&request, b.text);
+	ck_assert_uint_eq(npu_program_ninsns(b.program), nothings[_i].instructions);
+	expect_right(v, b.text);
+	for (unsigned i = 0; i < v->noutputs; i++) {
+		ck_assert_int_eq(v->outputs[i].elements == 0, nothings[_i].instructions == 0);
+		if (!v->outputs[i].elements)
+			continue;
+		ck_assert_double_eq(v->outputs[i].max, 0);
+		ck_assert_double_eq(v->outputs[i].min, 0);
+		ck_assert_uint_eq(v->outputs[i].nans, 0);
+	}
+	values_free(v);
+	npu_program_free(b.program);
+}
+END_TEST
+
+START_TEST(heads_without_elements_are_refused)
+{
+	static const char *const empty[] = { "heads=0", "head_dim=0", "window=0" };
 	const struct npu_kernel *kernel = npu_kernel_find("flash_attention");
 	for (unsigned i = 0; i < sizeof empty / sizeof *empty; i++) {
 		struct npu_error err = { 0 };
@@ -565,7 +614,8 @@ static void add_right(TCase *t)
 	tcase_add_loop_test(t, a_kernel_stays_within_its_bounds, 0, kernels_with_reference(kernels));
 	tcase_add_loop_test(t, the_usual_shapes_stay_within_their_bounds, 0, sizeof shapes / sizeof *shapes);
 	tcase_add_loop_test(t, every_head_size_stays_within_its_bounds, 0, ATTENTIONS * HEAD_SIZES);
-	tcase_add_test(t, an_empty_sequence_is_refused);
+	tcase_add_loop_test(t, what_has_nothing_to_add_up_is_zero, 0, sizeof nothings / sizeof *nothings);
+	tcase_add_test(t, heads_without_elements_are_refused);
 	tcase_add_test(t, int8_products_are_exact);
 	tcase_add_loop_test(t, the_same_tiles_give_the_same_bytes_on_all_presets, 0, sizeof fixed / sizeof *fixed);
 	tcase_add_loop_test(t, infinities_and_nans_go_where_the_reference_says, 0, sizeof odd / sizeof *odd);

@@ -102,6 +102,8 @@ static uint64_t choices(const struct npu_kernel *k, const char *name)
 /* Around powers of two as often as anywhere. */
 static uint64_t random_length(struct case_rng *r, uint64_t longest)
 {
+	if (!case_below(r, 40))
+		return 0;
 	if (case_below(r, 2))
 		return 1 + case_below(r, longest);
 	uint64_t power = 1;
@@ -122,21 +124,21 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 
 	npu_args_init(k, args);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		set(k, args, names[i], random_length(r, longest));
+		set(k, args, names[i], strcmp(names[i], "page") ? random_length(r, longest) : 1 + random_length(r, longest - 1));
 	for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++)
 		set(k, args, enums[i], case_below(r, choices(k, enums[i])));
 	for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
 		if (case_below(r, 2))
-			set(k, args, tiles[i], random_length(r, longest));
+			set(k, args, tiles[i], 1 + random_length(r, longest - 1));
 	set(k, args, "seq", seq);
 	if (case_below(r, 2))
-		set(k, args, "seq_q", 1 + case_below(r, seq));
+		set(k, args, "seq_q", case_below(r, seq + 2 + seq / 4));
 	set(k, args, "kv_heads", kv_heads);
 	set(k, args, "heads", kv_heads * (1 + case_below(r, 2)));
 	uint64_t dim = dims[case_below(r, sizeof dims / sizeof dims[0])];
 	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
-	set_used(k, args, "window", random_length(r, longest));
-	set_used(k, args, "valid", 1 + case_below(r, seq));
+	set_used(k, args, "window", 1 + random_length(r, longest - 1));
+	set_used(k, args, "valid", case_below(r, seq + 1));
 	set(k, args, "seed", case_below(r, 1000));
 }
 
