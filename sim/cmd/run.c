@@ -223,7 +223,7 @@ static void values(const char *option, struct cli_words *words)
 static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format, - is a .pftrace on stdout, instead of the tables; may be repeated" },
-	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between" },
+	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between; a run of another machine, no bound" },
 	{ "memory", 0, "F.so[,ARGUMENTS]", "a memory of your own in the DRAM's place, a TLM-2.0 target in a shared object" },
 	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },
 	{ "seed", 0, "N", "of --values: what inputs hold; 1 when not given" },

@@ -158,6 +158,12 @@ refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
 matches 2 '^npusim: gemm has no parameter tile_q.*tile_m' run gemm tile_q=3
 matches 2 '^npusim: m=-1: ' run gemm m=-1
+
+# A what-if is a run of another machine, no bound: this one is slower than the machine itself, as docs/report.md says it may be.
+cycles() { "$NPUSIM" run "$@" --json | sed -n 's/^ *"cycles": \([0-9]*\),.*/\1/p' | head -1; }
+[ "$(cycles pv_tiled seq=500 heads=2 --ideal matrix)" -gt "$(cycles pv_tiled seq=500 heads=2)" ] ||
+    fail "--ideal matrix is no slower here: docs/report.md needs another case to warn of"
+prints 'a run of another machine, no bound' run --help
 matches 1 '^npusim: tile_m=1024 tile_n=1024, even with tile_k=1: .*SRAM' run gemm m=1024 n=1024 k=1024 tile_m=1024 tile_n=1024
 refuse 2 'x.npu: cannot be read: No such file or directory' run x.npu m=3
 
