@@ -2,10 +2,25 @@
 /* A run from its parts: record, machine, account. */
 #include "sim/simulate_parts.h"
 #include "isa/units.h"
+#include "sim/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Seconds until a run counts as long; between lines. */
+static const double LONG_RUN = 2, EVERY = 0.2;
+
+static bool watch(const struct simulation_request *r, const struct probe *probe, simulate_machine *machine,
+		  struct machine_totals *totals, struct npu_error *err)
+{
+	struct progress progress;
+	progress_begin(&progress, r->progress, probe, r->program->ninsns, LONG_RUN, EVERY);
+	struct probe watched = progress_probe(&progress);
+	bool ok = machine(r, &watched, totals, err);
+	progress_end(&progress);
+	return ok;
+}
 
 static bool run(struct simulation *s, simulate_machine *machine, struct npu_error *err)
 {
@@ -14,7 +29,8 @@ static bool run(struct simulation *s, simulate_machine *machine, struct npu_erro
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %s",
 				npu_number_of(r->program->ninsns, "instruction").text);
 	struct probe probe = record_probe(&s->record);
-	return machine(r, &probe, &s->totals, err) &&
+	bool ok = r->progress ? watch(r, &probe, machine, &s->totals, err) : machine(r, &probe, &s->totals, err);
+	return ok &&
 	       record_finish(&s->record, s->totals.cycles, err) &&
 	       account_init(&s->account, r, &s->record, &s->totals, err);
 }

@@ -134,6 +134,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.macro = work->macro,
 		.ideal = ideal,
 		.memory = memory,
+		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
 		.want_record = cli_value(cli, "timeline") || cli_value(cli, "instructions"),
 		.want_insns = cli_value(cli, "instructions") != NULL,
 	};
