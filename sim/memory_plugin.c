@@ -25,6 +25,10 @@ bool memory_plugin_open(struct memory_plugin *m, const char *option, struct npu_
 	char *arguments = m->option + strcspn(m->option, ",");
 	if (*arguments)
 		*arguments++ = '\0';
+	if (!*m->option) {
+		memory_plugin_close(m);
+		return npu_fail(err, NPU_ERR_USAGE, "--memory %s: the shared object is missing", option);
+	}
 	const char *slash = strrchr(m->option, '/');
 	snprintf(m->name, sizeof(m->name), "%s", slash ? slash + 1 : m->option);
 	m->machine.arguments = arguments;

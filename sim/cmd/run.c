@@ -8,12 +8,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static bool parse_ideal(const char *list, unsigned *bits, struct npu_error *err)
 {
-	while (*list) {
+	do {
 		size_t length = strcspn(list, ",");
 		unsigned i = 0;
 		const char *name;
@@ -25,7 +26,40 @@ static bool parse_ideal(const char *list, unsigned *bits, struct npu_error *err)
 					(int)(length < 40 ? length : 40), list);
 		*bits |= 1u << i;
 		list += length + (list[length] == ',');
+	} while (*list);
+	return true;
+}
+
+/* The file of the n-th output, NULL behind the last; "-" is none. */
+static const char *output_file(const struct cli *cli, unsigned n)
+{
+	static const char *const options[] = { "report", "timeline", "dump" };
+	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
+		unsigned at = 0;
+		for (const char *text; (text = cli_next(cli, options[i], &at));) {
+			const char *equals = strcmp(options[i], "dump") == 0 ? strchr(text, '=') : NULL;
+			if (n-- == 0)
+				return equals ? equals + 1 : text;
+		}
 	}
+	return NULL;
+}
+
+/* Devices and pipes take more than one. */
+static bool is_replaced(const char *path)
+{
+	struct stat st;
+	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+/* The last one would silently replace the others. */
+static bool check_files_differ(const struct cli *cli, struct npu_error *err)
+{
+	const char *one, *other;
+	for (unsigned i = 1; (one = output_file(cli, i)); i++)
+		for (unsigned j = 0; j < i && (other = output_file(cli, j)); j++)
+			if (strcmp(one, other) == 0 && is_replaced(one))
+				return npu_fail(err, NPU_ERR_USAGE, "two outputs want the file %s", one);
 	return true;
 }
 
@@ -58,6 +92,10 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 	if (wants_stdout(cli) > 1)
 		return npu_fail(err, NPU_ERR_USAGE,
 				"two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be");
+	if (!check_files_differ(cli, err))
+		return false;
+	if (cli_value(cli, "memory") && *ideal & MACHINE_IDEAL_DRAM)
+		return npu_fail(err, NPU_ERR_USAGE, "--ideal dram and --memory: one can be, what stands in the DRAM's place");
 	return values_check(cli, err);
 }
 

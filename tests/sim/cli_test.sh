@@ -69,6 +69,12 @@ refuse 2 'unknown option -z; npusim run --help lists the options' run gemm -z
 refuse 2 '--report FILE.json: the value is missing' run gemm --report
 refuse 2 '--quiet takes no value' run gemm --quiet=yes
 refuse 2 '--set foo: KEY=VALUE would be right, as in sram.size=2MiB' run gemm --set foo
+refuse 2 '--ideal : dram, sram, vector, matrix, dispatch, with commas between, would be right' run gemm --ideal ''
+refuse 2 '--ideal dram and --memory: one can be, what stands in the DRAM'"'s"' place' run gemm --ideal dram --memory x.so
+refuse 2 '--memory : the shared object is missing' run gemm --memory ''
+refuse 2 '--memory ,1,2: the shared object is missing' run gemm --memory ,1,2
+refuse 2 'two outputs want the file x.pftrace' run gemm --report x.pftrace --timeline x.pftrace
+refuse 2 'two outputs want the file c' run gemm --values --dump A=c --dump C=c
 refuse 2 '--ideal fast: dram, sram, vector, matrix, dispatch, with commas between, would be right' run gemm --ideal dram,fast
 refuse 2 'sram.size=2MiB: npusim schema takes no hardware keys' schema sram.size=2MiB report
 refuse 2 'seq=3: npusim hw takes no parameters; a hardware key has a dot, as in sram.size=2MiB' hw list seq=3

@@ -44,6 +44,9 @@ PY
 "$NPUSIM" run qk_tiled seq=512 heads=4 head_dim=64 --memory ./build/libmemory.so,4,100 --report again.json --quiet
 cmp -s r.json again.json || fail "two runs differ"
 
+# Requests and answers keep their order when there is no time between them.
+"$NPUSIM" run qk_tiled seq=512 heads=4 head_dim=64 --memory ./build/libmemory.so,0,0 --quiet || fail "a memory that takes no time"
+
 refuse 2 "^npusim: ./absent.so: cannot be loaded: .*No such file" ./absent.so
 refuse 2 "^npusim: memory/CMakeLists.txt: cannot be loaded: " memory/CMakeLists.txt
 printf 'int other;\n' | cc -x c -shared -fPIC -o other.so -

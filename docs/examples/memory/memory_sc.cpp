@@ -37,14 +37,15 @@ class Memory : public sc_core::sc_module {
 		if (phase == tlm::BEGIN_REQ) {
 			request.acquire();
 			taken_.notify(request, delay + interval_);
-			done_.notify(request, delay + interval_ + latency_);
 		}
 		return tlm::TLM_ACCEPTED;
 	}
 	void take()
 	{
-		while (tlm::tlm_generic_payload *request = taken_.get_next_transaction())
+		while (tlm::tlm_generic_payload *request = taken_.get_next_transaction()) {
 			tell(*request, tlm::END_REQ);
+			done_.notify(*request, latency_); /* from here, so that an answer never comes before END_REQ */
+		}
 	}
 	void answer()
 	{
