@@ -26,7 +26,7 @@ const struct cli_command cmd_asm = {
 	.name = "asm",
 	.synopsis = "FILE.npu|- [key=value...]",
 	.summary = "assemble a program into its binary form",
-	.text = "Buffers are placed in the memories of --hw; npu(5) is the language. Errors carry file, line, column, a caret, "
+	.text = "Buffers are placed in the memories of --hw; npu(5) is the language, `npusim isa-reference` prints its instructions. Errors carry file, line, column, a caret, "
 		"and what was being expanded. FILE.npu as the output is flat text: every loop unrolled, every address written "
 		"out.\n"
 		"\n"

@@ -112,7 +112,7 @@ const struct cli_command cmd_dram = {
 	.name = "dram",
 	.synopsis = "TRACE|- [--part NAME] [dram.key=value...]",
 	.summary = "the DRAM model alone on a trace of requests",
-	.text = "A line of the trace is ADDRESS R|W [CYCLE], 64 bytes each; # begins a comment. Cycles are DRAM clocks; without "
+	.text = "A line of the trace is ADDRESS R|W [CYCLE], 64 bytes each within the part; # begins a comment. Cycles are DRAM clocks; without "
 		"them each request is pushed as soon as the controller takes it. Latency counts reads, from there (or from the "
 		"cycle) to the last byte.\n"
 		"\n"

@@ -2,6 +2,8 @@
 /* A request trace fed to the DRAM controller alone: reader, pump and latencies. */
 #include "sim/cmd/dram_trace.h"
 
+#include "isa/units.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -153,6 +155,11 @@ static bool take_line(struct pump *pump, const struct line *line, uint64_t *clk,
 {
 	if (pump->pushed && pump->timed != line->has_cycle)
 		return npu_fail_at(err, NPU_ERR_SYNTAX, name, number, 0, "a cycle on every line or on none would be right");
+	uint64_t capacity = dram_capacity(pump->config);
+	if (line->addr >= capacity || capacity - line->addr < DRAM_TRACE_BYTES)
+		return npu_fail_at(err, NPU_ERR_VALUE, name, number, 0,
+				   "%d bytes from 0x%llx end behind the last of the part's %s", DRAM_TRACE_BYTES,
+				   (unsigned long long)line->addr, npu_bytes_text(capacity).text);
 	pump->timed = line->has_cycle;
 	if (pump->timed && pump->pushed && line->cycle < *clk)
 		return npu_fail_at(err, NPU_ERR_VALUE, name, number, 0,

@@ -123,7 +123,8 @@ const struct cli_command cmd_hw = {
 	.synopsis = "list | show [NAME|FILE.yaml] [section.key=value...]",
 	.summary = "list the hardware presets, or show every key of one",
 	.text = "show prints each key after presets, files and the command line have been applied, with its unit, its meaning "
-		"and its source: the comment beside it in the YAML file, or where it was set.\n"
+		"and its source: the comment beside it in the YAML file, or where it was set. `npusim hw reference` prints what every key "
+		"means.\n"
 		"A machine of your own is a YAML file that extends a preset:\n"
 		"\n"
 		"  extends: edge-1mb\n"

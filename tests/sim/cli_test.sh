@@ -169,6 +169,8 @@ matches 2 '^npusim: m=-1: ' run gemm m=-1
 cycles() { "$NPUSIM" run "$@" --json | sed -n 's/^ *"cycles": \([0-9]*\),.*/\1/p' | head -1; }
 [ "$(cycles pv_tiled seq=500 heads=2 --ideal matrix)" -gt "$(cycles pv_tiled seq=500 heads=2)" ] ||
     fail "--ideal matrix is no slower here: docs/report.md needs another case to warn of"
+prints 'npusim isa-reference' asm --help
+prints 'prints what every key means' hw --help
 prints 'a run of another machine, no bound' run --help
 matches 1 '^npusim: tile_m=1024 tile_n=1024, even with tile_k=1: .*SRAM' run gemm m=1024 n=1024 k=1024 tile_m=1024 tile_n=1024
 refuse 2 'x.npu: cannot be read: No such file or directory' run x.npu m=3
@@ -307,6 +309,13 @@ printf '0x0 R 0\n0x40 R 10\n' | "$NPUSIM" dram - --part DDR4-2400 >out 2>err || 
 printf '0x1000 R' | "$NPUSIM" dram - --part DDR4-2400 --report - >out || fail 'dram -'
 is 'latency of one read' "$(tr -d ' \n' <out | grep -o '"latency":{[^}]*}')" '"latency":{"mean":36.0,"median":36.0,"max":36}'
 printf '0x1000 R 100\n' | "$NPUSIM" dram - --part DDR4-2400 --report - | cmp -s - out || fail 'a cycle that all share changes the report'
+# DDR4-2400: 16 banks x 65,536 rows x 8 KiB
+printf '0x1ffffffc0 R\n' >t.trace
+prints '"requests": 1,' dram t.trace --part DDR4-2400 --report -
+printf '0x0 W\n0x1ffffffc1 R\n' >t.trace
+refuse 2 "t.trace:2: 64 bytes from 0x1ffffffc1 end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
+printf '0xffffffffffffffff R\n' >t.trace
+refuse 2 "t.trace:1: 64 bytes from 0xffffffffffffffff end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
 printf '0x0 X\n' >t.trace
 refuse 2 't.trace:1: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
 printf '0x0 R 9\n0x0 R 8\n' >t.trace
