@@ -17,6 +17,13 @@ static const struct npu_param params[] = {
 	PARAM_VALID, PARAM_FLOATS, PARAM_FUSED, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_TILE_ROWS, PARAM_BUFFERING,
 };
 
+static struct attn attention_of(const struct npu_args *args)
+{
+	struct attn a = attn_of(&npu_attention, args);
+	a.unscored = a.blind < a.seq_q ? a.blind / a.tile_q * a.tile_q : a.seq_q;
+	return a;
+}
+
 static bool try_place(struct npu_builder *b, const struct npu_args *args)
 {
 	struct attn a = attn_of(&npu_attention, args);
@@ -38,7 +45,7 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
-	struct attn a = attn_of(&npu_attention, args);
+	struct attn a = attention_of(args);
 	struct attn_tensors t = { .Q = attn_q(b, &a), .K = attn_kv(b, &a, "K"), .V = attn_kv(b, &a, "V") };
 	t.S = attn_scores(b, &a, "S", NPU_FP32, NPU_TENSOR_TEMP);
 	t.P = attn_scores(b, &a, "P", a.type, NPU_TENSOR_TEMP);
@@ -48,10 +55,11 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	struct npu_semaphore s_done = npu_semaphore(b, "s_done", 0), p_done = npu_semaphore(b, "p_done", 0);
 
 	npu_region(b, "qk");
+	bool scores = a.unscored < a.seq_q;
 	qk_phase(b, &a, &t, (struct attn_phase){ .done = s_done });
 	npu_region_end(b);
 	npu_region(b, "softmax");
-	softmax_phase(b, &a, &t, (struct attn_phase){ .after = s_done, .done = p_done });
+	softmax_phase(b, &a, &t, (struct attn_phase){ .after = scores ? s_done : NPU_NO_SEMAPHORE, .done = p_done });
 	npu_region_end(b);
 	npu_region(b, "pv");
 	pv_phase(b, &a, &t, (struct attn_phase){ .after = p_done });
@@ -61,7 +69,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 
 static struct npu_expect expect(const struct npu_args *args)
 {
-	struct attn a = attn_of(&npu_attention, args);
+	struct attn a = attention_of(args);
 	struct npu_expect qk = qk_expect(&a), softmax = softmax_expect(&a), pv = pv_expect(&a);
 	return (struct npu_expect){
 		.macs = qk.macs + pv.macs,
@@ -69,7 +77,8 @@ static struct npu_expect expect(const struct npu_args *args)
 		.dram_read_bytes = qk.dram_read_bytes + softmax.dram_read_bytes + pv.dram_read_bytes,
 		.dram_write_bytes = qk.dram_write_bytes + softmax.dram_write_bytes + pv.dram_write_bytes,
 		/* Two phases begin with a wait. */
-		.instructions = qk.instructions + softmax.instructions + pv.instructions + (a.seq && a.seq_q ? 2 : 0),
+		.instructions = qk.instructions + softmax.instructions + pv.instructions +
+				(a.seq && a.seq_q ? 1 + (a.unscored < a.seq_q) : 0),
 	};
 }
 

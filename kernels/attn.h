@@ -23,6 +23,7 @@ struct attn {
 	uint64_t bytes;      /* an element of that */
 	struct npu_mask mask;
 	uint64_t blind; /* the first rows of a head, which see no key */
+	uint64_t unscored; /* of them, whole tiles of which nobody wants the scores */
 	double scale;   /* 1 / sqrt(dim) */
 };
 

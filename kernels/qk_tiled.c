@@ -69,7 +69,7 @@ static enum npu_dtype score_type(const struct attn *a)
 bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct qk p = { .b = b, .a = a };
-	uint64_t row = 0, tile = 0, tiles = tiles_of(a->seq_q, a->tile_q) * tiles_of(a->seq, a->tile_kv) * a->heads;
+	uint64_t row = 0, tile = 0, tiles = tiles_of(a->seq_q - a->unscored, a->tile_q) * tiles_of(a->seq, a->tile_kv) * a->heads;
 
 	if (!tiles)
 		return !npu_builder_failed(b);
@@ -82,7 +82,7 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 			 &(struct npu_order){ .wait = { phase.after } });
 
 	for (uint64_t h = 0; h < a->heads; h++)
-		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
+		for (uint64_t i = a->unscored; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
 			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i), q_at = p.in.q[row % p.in.nq];
 			npu_region(b, "head %u, q tile %u", (unsigned)h, (unsigned)(i / a->tile_q));
 			for (uint64_t j = 0; j < a->seq; j += a->tile_kv, tile++) {
@@ -119,14 +119,14 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 /* Q once; K once for every row of tiles. Three instructions a tile, and the load of q for each row. */
 struct npu_expect qk_expect(const struct attn *a)
 {
-	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	uint64_t scored = a->seq_q - a->unscored, rows = a->heads * tiles_of(scored, a->tile_q);
 	if (!a->seq)
 		return (struct npu_expect){ 0 };
 	return (struct npu_expect){
-		.macs = a->heads * a->seq_q * a->seq * a->dim,
+		.macs = a->heads * scored * a->seq * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
-		.dram_read_bytes = a->heads * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->seq) * a->dim * a->bytes,
-		.dram_write_bytes = a->heads * a->seq_q * a->seq * 4,
+		.dram_read_bytes = a->heads * (scored + tiles_of(scored, a->tile_q) * a->seq) * a->dim * a->bytes,
+		.dram_write_bytes = a->heads * scored * a->seq * 4,
 		.instructions = rows * (1 + 3 * tiles_of(a->seq, a->tile_kv)),
 	};
 }
