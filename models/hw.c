@@ -97,8 +97,10 @@ static bool check_dma(const struct hw *hw, const char **key, struct npu_error *e
 	if (hw->dma.port > group)
 		return blame(key, "dma.port") &&
 		       npu_fail(err, NPU_ERR_VALUE,
-				"dma.port=%" PRIu64 " is wider than the %" PRIu64 " bytes a cycle of an SRAM group",
-				hw->dma.port, group);
+				"dma.port=%" PRIu64 " is wider than the %" PRIu64
+				" bytes a cycle of an SRAM group (sram.banks=%" PRIu64 " / sram.groups=%" PRIu64
+				" x sram.bank_bytes=%" PRIu64 ")",
+				hw->dma.port, group, hw->sram.banks, hw->sram.groups, hw->sram.bank_bytes);
 	if (!is_power_of_two(hw->dma.max_burst))
 		return blame(key, "dma.max_burst") &&
 		       npu_fail(err, NPU_ERR_VALUE, "dma.max_burst=%" PRIu64 " is no power of two", hw->dma.max_burst);

@@ -309,6 +309,10 @@ printf '0x0 R 0\n0x40 R 10\n' | "$NPUSIM" dram - --part DDR4-2400 >out 2>err || 
 printf '0x1000 R' | "$NPUSIM" dram - --part DDR4-2400 --report - >out || fail 'dram -'
 is 'latency of one read' "$(tr -d ' \n' <out | grep -o '"latency":{[^}]*}')" '"latency":{"mean":36.0,"median":36.0,"max":36}'
 printf '0x1000 R 100\n' | "$NPUSIM" dram - --part DDR4-2400 --report - | cmp -s - out || fail 'a cycle that all share changes the report'
+# The place is that of the key which was set last among those that do not fit together: here the command line, which has none.
+printf 'extends: edge-1mb\ndma:\n  port: 128\n' >wide.yaml
+refuse 2 'dma.port=128 is wider than the 64 bytes a cycle of an SRAM group (sram.banks=8 / sram.groups=4 x sram.bank_bytes=32)' \
+    run gemm --hw wide.yaml sram.banks=8
 # DDR4-2400: 16 banks x 65,536 rows x 8 KiB
 printf '0x1ffffffc0 R\n' >t.trace
 prints '"requests": 1,' dram t.trace --part DDR4-2400 --report -
