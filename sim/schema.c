@@ -209,6 +209,10 @@ bool report_schema(FILE *out, struct npu_error *err)
 	if (!schema)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	add_hw(member(schema, "hw", true));
+	json_t *checked = schema_of("npusim.check/1", check_rows, CHECK_ROWS);
+	json_object_del(checked, "$schema");
+	json_object_update(member(schema, "check", false), checked);
+	json_decref(checked);
 	return print_schema(schema, out, err);
 }
 

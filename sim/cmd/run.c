@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim run: simulates a kernel or a program and tells what happened. */
 #include "sim/cmd/check_output.h"
+#include "sim/report_json.h"
 #include "sim/memory_plugin.h"
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
@@ -99,13 +100,28 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 	return values_check(cli, err);
 }
 
-static bool write_report(const struct simulation *simulation, const char *path, struct npu_error *err)
+/* Of a run with --check what it found is part of the report. */
+static bool print_report(const struct simulation *simulation, const struct check_result *checked, FILE *out,
+			 struct npu_error *err)
+{
+	json_t *report = report_json(simulation);
+	bool ok = report && (!checked || json_object_set_new(report, "check", check_json(checked)) == 0);
+	if (ok && !report_json_print(report, out))
+		npu_fail(err, NPU_ERR_IO, "the report cannot be written");
+	else if (!ok)
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory for the report");
+	json_decref(report);
+	return ok && !ferror(out);
+}
+
+static bool write_report(const struct simulation *simulation, const struct check_result *checked, const char *path,
+			 struct npu_error *err)
 {
 	struct output *output = output_open(path, err);
 	if (!output)
 		return false;
 	/* A stream that failed is told by the commit, with the reason. */
-	if (!report_write_json(simulation, output_stream(output), err) && !ferror(output_stream(output))) {
+	if (!print_report(simulation, checked, output_stream(output), err) && !ferror(output_stream(output))) {
 		output_abort(output);
 		return false;
 	}
@@ -134,15 +150,16 @@ static int print_tables(const struct cli *cli, struct simulation *simulation, st
 }
 
 /* Every output is tried, also after one has failed; the last error decides the status, `status` when there is none. */
-static int write_outputs(const struct cli *cli, const struct simulation *simulation, int status)
+static int write_outputs(const struct cli *cli, const struct simulation *simulation, const struct check_result *checked,
+			 int status)
 {
 	unsigned at = 0;
 	struct npu_error err = { 0 };
 	bool tables = !cli_value(cli, "quiet") && !wants_stdout(cli);
-	if (cli_value(cli, "json") && !write_report(simulation, "-", &err))
+	if (cli_value(cli, "json") && !write_report(simulation, checked, "-", &err))
 		status = cli_fail(&err);
 	for (const char *path; (path = cli_next(cli, "report", &at));)
-		if (!write_report(simulation, path, &err))
+		if (!write_report(simulation, checked, path, &err))
 			status = cli_fail(&err);
 	at = 0;
 	for (const char *path; (path = cli_next(cli, "timeline", &at));) {
@@ -155,7 +172,7 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 }
 
 static int simulate_work(const struct cli *cli, const struct work *work, unsigned ideal, struct values *values,
-			 const struct memory_plugin *memory)
+			 const struct memory_plugin *memory, const struct check_result *checked)
 {
 	struct npu_error err = { 0 };
 	struct simulation_request request = {
@@ -182,7 +199,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	if (!simulation)
 		return cli_fail(&err);
-	int status = write_outputs(cli, simulation, print_tables(cli, simulation, values));
+	int status = write_outputs(cli, simulation, checked, print_tables(cli, simulation, values));
 	if (cli_value(cli, "time")) {
 		double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 		fflush(stdout);
@@ -193,7 +210,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 	return status;
 }
 
-static int run_work(const struct cli *cli, const struct work *work, unsigned ideal)
+static int run_work(const struct cli *cli, const struct work *work, unsigned ideal, const struct check_result *checked)
 {
 	struct values *values;
 	struct memory_plugin memory = { 0 };
@@ -203,7 +220,7 @@ static int run_work(const struct cli *cli, const struct work *work, unsigned ide
 		return cli_fail(&err);
 	int status;
 	if (values_open(cli, work, &values, &err)) {
-		status = simulate_work(cli, work, ideal, values, plugin ? &memory : NULL);
+		status = simulate_work(cli, work, ideal, values, plugin ? &memory : NULL, checked);
 		values_free(values);
 	} else {
 		status = cli_fail(&err);
@@ -213,22 +230,27 @@ static int run_work(const struct cli *cli, const struct work *work, unsigned ide
 }
 
 /* Findings go below the tables, or to stderr where stdout is taken or not wanted. Their status when the run's is 0. */
-static int check_program(const struct cli *cli, const struct work *work, int status)
+static int print_findings(const struct cli *cli, const struct check_result *checked, int status)
+{
+	bool elsewhere = cli_value(cli, "quiet") || wants_stdout(cli);
+	int found = check_status(checked, cli_value(cli, "werror"));
+	fputs(elsewhere ? "" : "\n", stdout);
+	if (!elsewhere || checked->report->errors || checked->report->warnings)
+		check_print_text(checked, elsewhere ? stderr : stdout);
+	return status ? status : found;
+}
+
+static int run_and_check(const struct cli *cli, const struct work *work, unsigned ideal)
 {
 	struct npu_error err = { 0 };
-	struct check_result result;
-	bool elsewhere = cli_value(cli, "quiet") || wants_stdout(cli);
-	int found;
-	if (check_work(&result, work, cli->words[0], &(struct npu_check_options){ 0 }, &err)) {
-		found = check_status(&result, cli_value(cli, "werror"));
-		fputs(elsewhere ? "" : "\n", stdout);
-		if (!elsewhere || result.report->errors || result.report->warnings)
-			check_print_text(&result, elsewhere ? stderr : stdout);
-	} else {
-		found = cli_fail(&err);
-	}
-	check_result_fini(&result);
-	return status ? status : found;
+	struct check_result checked;
+	int status;
+	if (check_work(&checked, work, cli->words[0], &(struct npu_check_options){ 0 }, &err))
+		status = print_findings(cli, &checked, run_work(cli, work, ideal, &checked));
+	else
+		status = cli_fail(&err);
+	check_result_fini(&checked);
+	return status;
 }
 
 static int run(struct cli *cli)
@@ -239,13 +261,12 @@ static int run(struct cli *cli)
 	if (!check_options(cli, &ideal, &err))
 		return cli_fail(&err);
 	int status;
-	if (work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err)) {
-		status = run_work(cli, &work, ideal);
-		if (cli_value(cli, "check"))
-			status = check_program(cli, &work, status);
-	} else {
+	if (!work_config(&work, cli, &err) || !work_program(&work, cli, cli->words[0], &err))
 		status = cli_fail(&err);
-	}
+	else if (cli_value(cli, "check"))
+		status = run_and_check(cli, &work, ideal);
+	else
+		status = run_work(cli, &work, ideal, NULL);
 	work_fini(&work);
 	return status;
 }

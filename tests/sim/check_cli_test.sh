@@ -276,5 +276,11 @@ tail -n "$(wc -l <found)" out | diff -u found - || fail "run --check finds other
 diff -u found err || fail "run --check --quiet finds other things than check"
 "$NPUSIM" run gemm m=64 n=64 k=64 --check >out 2>err </dev/null || fail "run --check of a clean kernel: status $?"
 
+# and in the report.
+"$NPUSIM" check qk.npu --format json | jq 'del(.command)' >found
+{ "$NPUSIM" run qk.npu --check --report - 2>err </dev/null || true; } | jq '.check | del(.command)' | diff -u found - || fail "the report of run --check"
+[ "$("$NPUSIM" run qk.npu --json </dev/null | jq 'has("check")')" = false ] || fail "a report without --check has findings"
+"$NPUSIM" schema report | jq -e '.properties.check.properties.findings.items.properties.sites' >/dev/null || fail "no schema of check in a report"
+
 [ $failures -eq 0 ] && echo 'npusim check is as it should be'
 exit $((failures > 0))
