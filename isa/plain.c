@@ -43,7 +43,7 @@ unsigned npu_plain_char(const char **at, const char *end, char out[NPU_PLAIN_CHA
 		out[used++] = '\\';
 		out[used++] = number == '\n' ? 'n' : 't';
 	} else {
-		for (unsigned i = 0; i < (n ? n : 1); i++) {
+		for (unsigned i = 0; i < (n ? n : 1) && i < 3; i++) { /* none of four bytes steers */
 			out[used++] = '\\';
 			out[used++] = 'x';
 			out[used++] = "0123456789abcdef"[text[i] >> 4];

@@ -177,7 +177,7 @@ struct npu_asm_hint npu_asm_hint_of(const struct npu_asm *as, const char *const 
 
 static bool name_address(struct npu_asm *as, const char *what, bool dram, uint64_t *out)
 {
-	struct npu_asm_name name;
+	struct npu_asm_name name = { 0 };
 	uint64_t offset = 0, limit = dram ? NPU_DRAM_LIMIT - 1 : UINT32_MAX;
 	if (!npu_asm_name(as, what, true, &name))
 		return false;
