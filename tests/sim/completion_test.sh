@@ -9,8 +9,8 @@ trap 'rm -rf "$folder"' EXIT
 status=0
 fail() { echo "$*" >&2; status=1; }
 
-mkdir -p "$folder/work/traces"
-cd "$folder/work" || exit 1
+mkdir -p "$folder/here/traces"
+cd "$folder/here" || exit 1
 touch mine.npub mine.yaml mine.json notes.txt 'two words.npu' traces/far.npu
 printf '%s\n' '.param seq=64, mask=none|causal|window ; not=this' '.param tile=min(seq, 32), tiles=seq' >mine.npu
 mkfifo pipe.npu
