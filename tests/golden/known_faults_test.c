@@ -72,12 +72,28 @@ static struct hw preset(const char *name, const char *set)
 	return hw;
 }
 
+/* The programs of a test, which end with it. */
+static struct npu_program *made[64];
+static unsigned nmade;
+
+static struct npu_program *kept(struct npu_program *p)
+{
+	ck_assert_uint_lt(nmade, sizeof made / sizeof *made);
+	return made[nmade++] = p;
+}
+
+static void free_programs(void)
+{
+	while (nmade)
+		npu_program_free(made[--nmade]);
+}
+
 static struct npu_program *text(const char *words)
 {
 	struct npu_error err;
 	struct npu_program *p = npu_asm_text(words, strlen(words), "test", &err);
 	ck_assert_msg(p != NULL, "%s", err.text);
-	return p;
+	return kept(p);
 }
 
 /* "gemm m=64 n=64" for a machine. */
@@ -94,7 +110,7 @@ static struct npu_program *kernel(const struct hw *hw, const char *words, struct
 		ck_assert_msg(npu_args_set(k, args, word, &err), "%s", err.text);
 	struct npu_program *p = npu_kernel_build(k, &capacity, args, &err);
 	ck_assert_msg(p != NULL, "%s: %s", words, err.text);
-	return p;
+	return kept(p);
 }
 
 /* ---- cycles ---- */
@@ -499,14 +515,11 @@ static int count_parts(void)
 	return n;
 }
 
-/* Each test is a process that ends with its programs. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "detect_leaks=0"; }
-
 int main(void)
 {
 	Suite *suite = suite_create("golden.known_faults");
 	TCase *t = tcase_create("faults");
+	tcase_add_checked_fixture(t, NULL, free_programs);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, every_fold_pays_for_its_drain);
 	tcase_add_loop_test(t, every_cycle_of_an_engine_is_put_down_to_one_state, 0, 3);
