@@ -82,19 +82,26 @@ bool npu_asm_number(struct npu_asm *as, const char *what, uint64_t max, uint64_t
 	return true;
 }
 
-bool npu_asm_string(struct npu_asm *as, const char *what, const char **out)
+bool npu_asm_unescape(struct npu_asm *as, const struct npu_token *string, const char **out)
 {
-	if (as->token.kind != NPU_TOKEN_STRING)
-		return npu_asm_expected(as, what);
-	uint64_t size = (uint64_t)(as->token.end - as->token.begin);
+	uint64_t size = (uint64_t)(string->end - string->begin);
 	char *text = npu_arena_alloc(as->arena, size, 1);
 	if (!text) {
 		as->out_of_memory = true;
 		return false;
 	}
-	if (npu_token_string(&as->token, text, size) < 0)
+	if (npu_token_string(string, text, size) < 0)
 		return npu_asm_refuse(as, "a bad escape: a string knows \\\" \\\\ \\n \\t and \\xNN");
 	*out = text;
+	return true;
+}
+
+bool npu_asm_string(struct npu_asm *as, const char *what, const char **out)
+{
+	if (as->token.kind != NPU_TOKEN_STRING)
+		return npu_asm_expected(as, what);
+	if (!npu_asm_unescape(as, &as->token, out))
+		return false;
 	npu_asm_advance(as);
 	return true;
 }

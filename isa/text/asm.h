@@ -70,6 +70,8 @@ bool npu_asm_at_line_end(const struct npu_asm *);
 bool npu_asm_number(struct npu_asm *, const char *what, uint64_t max, uint64_t *out);
 /* A name; an index in brackets belongs to it when `indexed`. */
 bool npu_asm_name(struct npu_asm *, const char *what, bool indexed, struct npu_asm_name *out);
+/* What a string token stands for, kept in the arena; an error points at the current token, as text made here has no place. */
+bool npu_asm_unescape(struct npu_asm *, const struct npu_token *string, const char **out);
 /* A string, kept in the arena. */
 bool npu_asm_string(struct npu_asm *, const char *what, const char **out);
 /* "; did you mean X?" or nothing; the second one may also list the names. */

@@ -379,10 +379,12 @@ static bool take_braces(struct npu_asm *as, struct npu_token *token)
 static bool read_region(struct npu_asm *as)
 {
 	const char *name;
-	if (as->token.kind == NPU_TOKEN_STRING && !take_braces(as, &as->token))
+	struct npu_token text = as->token;
+	if (as->token.kind != NPU_TOKEN_STRING)
+		return npu_asm_expected(as, "the name of the region in quotes");
+	if (!take_braces(as, &text) || !npu_asm_unescape(as, &text, &name))
 		return false;
-	if (!npu_asm_string(as, "the name of the region in quotes", &name))
-		return false;
+	npu_asm_advance(as);
 	as->region_depth++;
 	npu_assembly_region_begin(as->assembly, name);
 	return true;

@@ -290,6 +290,10 @@ static const struct mistake {
 	{ "sync.load sram:0\n", "1:11: expected wait, post or the end of the line, found sram" },
 	{ "load sram:0 dram:0 rows=1 cols=1\n", "1:13: expected a comma, NAME=VALUE, wait or post, found dram" },
 	{ ".region \"open\nsync.load\n", "1:9: a string without its closing quote" },
+	{ "\n.region \"a \\q\"\n", "t.npu:2:9: a bad escape: a string knows \\\" \\\\ \\n \\t and \\xNN\n"
+				 "    2 | .region \"a \\q\"\n"
+				 "      |         ^~~~~~" },
+	{ ".region \"a {b\"\n", "1:9: a single brace" },
 	{ ".endregion\n", "1:1: .endregion without a .region" },
 	{ ".region \"a\"\nsync.load\n", "1 of the .region directives have no .endregion" },
 	{ "load sram:0, dram:0 rows=1 cols=1 table=\x01\n", "load has no operand table" },
