@@ -2,22 +2,19 @@
 /* Lanes and slices as Perfetto tracks and track events. */
 #include "sim/timeline/pftrace.h"
 
-#include "isa/access.h"
+#include "sim/timeline/facts.h"
 #include "sim/timeline/lanes.h"
 #include "sim/timeline/pf_packet.h"
-#include "sim/timeline/stalls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROCESS = 1, FIRST_LANE = 2, PID = 1, BY_RANK = 3, NEVER_MERGE = 2, UNIT_BYTES = 3 };
-enum { TEXT_SIZE = 512 };
 
 struct pftrace {
 	const struct simulation *s;
 	struct pf_writer pf;
-	struct stalls stalls;
-	char text[TEXT_SIZE], place[TEXT_SIZE];
+	struct facts facts;
 };
 
 static Pf__CounterDescriptor counter_of(const struct timeline_lane *lane)
@@ -50,41 +47,9 @@ static bool on_lane(void *ctx, const struct timeline_lane *lane)
 	return !t->pf.failed;
 }
 
-static void annotate_stalls(struct pftrace *t, uint32_t insn)
-{
-	static const char *const names[NPU_STATES] = {
-#define STATE(NAME, text, group, doc) [NPU_STATE_##NAME] = "stall " text,
-#include "models/states.def"
-	};
-	uint64_t cycles[NPU_STATES];
-	stalls_of(&t->stalls, insn, cycles);
-	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (cycles[s] > 0)
-			pf_annotate_uint(&t->pf, names[s], cycles[s]);
-}
+static void tell_number(void *ctx, const char *name, uint64_t value) { pf_annotate_uint(ctx, name, value); }
 
-static void annotate_insn(struct pftrace *t, uint32_t i)
-{
-	const struct npu_program *p = t->s->request.program;
-	const struct probe_insn *event = &t->s->record.events[i];
-	npu_insn_print(p, i, t->text, sizeof(t->text));
-	pf_annotate_uint(&t->pf, "instruction", i);
-	pf_annotate_text(&t->pf, "text", t->text);
-	if (p->place[i].line > 0)
-		pf_annotate_text(&t->pf, "source", npu_insn_place(p, i, t->place, sizeof(t->place)));
-	if (p->region[i] != NPU_NO_REGION)
-		pf_annotate_text(&t->pf, "region", p->regions[p->region[i]].name);
-	uint64_t bytes = npu_insn_dram_bytes(&p->insns[i]), macs = npu_insn_macs(&p->insns[i]);
-	if (bytes > 0)
-		pf_annotate_uint(&t->pf, "bytes", bytes);
-	if (macs > 0)
-		pf_annotate_uint(&t->pf, "macs", macs);
-	pf_annotate_uint(&t->pf, "issued", event->issued);
-	pf_annotate_uint(&t->pf, "at head", event->head);
-	pf_annotate_uint(&t->pf, "start", event->start);
-	pf_annotate_uint(&t->pf, "end", event->end);
-	annotate_stalls(t, i);
-}
+static void tell_text(void *ctx, const char *name, const char *text) { pf_annotate_text(ctx, name, text); }
 
 static void set_flows_in(struct pftrace *t, const struct timeline_slice *slice)
 {
@@ -109,10 +74,12 @@ static bool on_slice(void *ctx, const struct timeline_slice *slice)
 		set_flows_in(t, slice);
 	if (instant)
 		set_flows_out(t, slice);
-	if (slice->details)
-		annotate_insn(t, slice->insn);
-	else if (slice->insn != PROBE_NOBODY)
+	if (slice->details) {
+		struct insn_facts facts = facts_of(&t->facts, slice->insn);
+		facts_tell(&facts, &(struct facts_teller){ &t->pf, tell_number, tell_text });
+	} else if (slice->insn != PROBE_NOBODY) {
 		pf_annotate_uint(&t->pf, "instruction", slice->insn);
+	}
 	pf_event_end(&t->pf);
 	if (!instant) {
 		pf_event_begin(&t->pf, PF_SLICE_END, track, slice->to, NULL);
@@ -173,7 +140,7 @@ static void write_process(struct pftrace *t)
 static bool write_trace(struct pftrace *t)
 {
 	const struct timeline_writer writer = { t, on_lane, on_slice, on_counter };
-	if (!stalls_init(&t->stalls, &t->s->record))
+	if (!facts_init(&t->facts, t->s))
 		return false;
 	write_process(t);
 	return timeline_walk(t->s, &writer);
@@ -188,7 +155,7 @@ bool pftrace_write(const struct simulation *s, FILE *out, bool gzip, struct npu_
 	}
 	t->s = s;
 	bool walked = write_trace(t), written = pf_fini(&t->pf);
-	stalls_fini(&t->stalls);
+	facts_fini(&t->facts);
 	free(t);
 	if (ferror(out))
 		return npu_fail(err, NPU_ERR_IO, "the timeline cannot be written");

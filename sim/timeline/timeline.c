@@ -2,6 +2,7 @@
 /* Timeline files: the extension chooses the format. */
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
+#include "sim/timeline/formats.h"
 #include "sim/timeline/pftrace.h"
 
 #include <string.h>
@@ -26,6 +27,9 @@ static bool write_pftrace_gz(const struct simulation *s, FILE *out, struct npu_e
 static const struct format formats[] = {
 	{ ".pftrace", write_pftrace, "open it at ui.perfetto.dev (1 ns shown = 1 cycle)" },
 	{ ".pftrace.gz", write_pftrace_gz, "open it at ui.perfetto.dev (1 ns shown = 1 cycle)" },
+	{ ".json", timeline_write_chrome, "open it at ui.perfetto.dev, in chrome://tracing or MindStudio Insight" },
+	{ ".csv", timeline_write_csv, "a row an instruction" },
+	{ ".vcd", timeline_write_vcd, "open it in GTKWave (1 ns shown = 1 cycle)" },
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
