@@ -4,6 +4,7 @@
 
 #include "isa/units.h"
 #include "sim/memory_plugin.h"
+#include "sim/report_critical.h"
 #include "sim/report_table.h"
 #include "sim/simulate_parts.h"
 
@@ -294,5 +295,7 @@ bool report_print(const struct simulation *s, FILE *out, const struct report_sty
 	if (wants_regions(a, style) && !print_regions(a, out, style))
 		return false;
 	print_overlap(a, out);
+	if (s->request.want_critical && !report_critical_print(s, out, style))
+		return false;
 	return !ferror(out);
 }

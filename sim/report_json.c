@@ -157,7 +157,7 @@ json_t *report_json_program(const struct simulation *s)
 	return program;
 }
 
-static json_t *engine_json(const uint64_t states[NPU_STATES], bool all_stalls)
+json_t *report_json_states(const uint64_t states[NPU_STATES], bool all_stalls)
 {
 	json_t *engine = json_object(), *stalls = json_object();
 	json_object_set_new(engine, "active", json_UINT(account_active(states)));
@@ -175,7 +175,7 @@ json_t *report_json_engines(const struct simulation *s)
 	const struct account *a = &s->account;
 	json_t *engines = json_object();
 	for (unsigned e = 0; e < NPU_ENGINES; e++) {
-		json_t *engine = engine_json(a->states[e], true);
+		json_t *engine = report_json_states(a->states[e], true);
 		json_object_set_new(engine, "instructions", json_UINT(a->instructions[e]));
 		json_object_set_new(engines, npu_engine_name((enum npu_engine)e), engine);
 	}
@@ -266,7 +266,7 @@ json_t *report_json_regions(const struct simulation *s)
 		json_object_set_new(row, "dram_read_bytes", json_UINT(r->dram_read_bytes));
 		json_object_set_new(row, "dram_write_bytes", json_UINT(r->dram_write_bytes));
 		for (unsigned e = 0; e < NPU_ENGINES; e++)
-			json_object_set_new(engines, npu_engine_name((enum npu_engine)e), engine_json(r->states[e], false));
+			json_object_set_new(engines, npu_engine_name((enum npu_engine)e), report_json_states(r->states[e], false));
 		json_object_set_new(row, "engines", engines);
 		json_array_append_new(rows, row);
 	}

@@ -17,6 +17,8 @@ json_t *report_json(const struct simulation *);
  * the end. False when the stream failed. */
 bool report_json_print(const json_t *, FILE *);
 
+/* Cycles of an engine by state; stalls without a cycle are left out unless all are wanted. */
+json_t *report_json_states(const uint64_t states[NPU_STATES], bool all_stalls);
 /* The parts of report.def's BEGIN rows. */
 #define BEGIN(path, writer, type, unit, doc) json_t *report_json_##writer(const struct simulation *);
 #include "sim/report.def"

@@ -27,6 +27,7 @@ struct simulation_request {
 	unsigned ideal;                    /* enum machine_ideal */
 	const struct memory_plugin *memory; /* in the DRAM's place (sim/memory_plugin.h); NULL: none */
 	bool want_record;                  /* keep the event record: timelines need it */
+	bool want_critical;                /* the critical path in the report; needs want_record */
 	bool want_insns;                   /* a row an instruction in the report; needs want_record */
 	FILE *progress;                    /* a terminal that is told of a long run; NULL: nobody is */
 	const struct values *values;       /* computed beside the run (sim/values.h), for the report; NULL: none were */

@@ -2,6 +2,7 @@
 /* A run from its parts: record, machine, account. */
 #include "sim/simulate_parts.h"
 #include "isa/units.h"
+#include "sim/critical.h"
 #include "sim/progress.h"
 
 #include <inttypes.h>
@@ -22,6 +23,14 @@ static bool watch(const struct simulation_request *r, const struct probe *probe,
 	return ok;
 }
 
+static bool find_critical(struct simulation *s, struct npu_error *err)
+{
+	s->critical = calloc(1, sizeof(*s->critical));
+	if (!s->critical)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the critical path");
+	return critical_init(s->critical, s, err);
+}
+
 static bool run(struct simulation *s, simulate_machine *machine, struct npu_error *err)
 {
 	const struct simulation_request *r = &s->request;
@@ -30,9 +39,8 @@ static bool run(struct simulation *s, simulate_machine *machine, struct npu_erro
 				npu_number_of(r->program->ninsns, "instruction").text);
 	struct probe probe = record_probe(&s->record);
 	bool ok = r->progress ? watch(r, &probe, machine, &s->totals, err) : machine(r, &probe, &s->totals, err);
-	return ok &&
-	       record_finish(&s->record, s->totals.cycles, err) &&
-	       account_init(&s->account, r, &s->record, &s->totals, err);
+	return ok && record_finish(&s->record, s->totals.cycles, err) &&
+	       account_init(&s->account, r, &s->record, &s->totals, err) && (!r->want_record || find_critical(s, err));
 }
 
 struct simulation *simulate_on(simulate_machine *machine, const struct simulation_request *request,
@@ -55,6 +63,9 @@ void simulation_free(struct simulation *s)
 {
 	if (!s)
 		return;
+	if (s->critical)
+		critical_fini(s->critical);
+	free(s->critical);
 	account_fini(&s->account);
 	record_fini(&s->record);
 	free(s);

@@ -10,6 +10,7 @@ struct simulation {
 	struct record record; /* with events when the request wants them */
 	struct machine_totals totals;
 	struct account account;
+	struct critical *critical; /* NULL unless it was recorded */
 };
 
 /* Runs what is requested, as machine_run() promises. */

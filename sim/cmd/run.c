@@ -190,7 +190,8 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.ideal = ideal,
 		.memory = memory,
 		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
-		.want_record = cli_value(cli, "timeline") || cli_value(cli, "instructions"),
+		.want_record = cli_value(cli, "timeline") || cli_value(cli, "instructions") || cli_value(cli, "critical"),
+		.want_critical = cli_value(cli, "critical") != NULL,
 		.want_insns = cli_value(cli, "instructions") != NULL,
 	};
 	struct timespec begin, end;
@@ -292,6 +293,7 @@ static const struct cli_option options[] = {
 	{ "dump", 0, "NAME=FILE", "of --values: write a tensor's bytes afterwards; may be repeated" },
 	{ "check", 0, NULL, "also prove that the values do not depend on timing, as npusim check does" },
 	{ "werror", 0, NULL, "of --check: exit with status 1 when there are warnings, too" },
+	{ "critical", 0, NULL, "the critical path, too: what the chain that decided the run's length was spent on" },
 	{ "instructions", 0, NULL, "of --report: a row an instruction, too, for npusim disasm --annotate" },
 	{ "regions", 0, NULL, "the table of regions even when they are many" },
 	{ "json", 0, NULL, "the same as --report -" },

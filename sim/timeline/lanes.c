@@ -2,6 +2,7 @@
 /* Which lanes a run has and what is in them. */
 #include "sim/timeline/lanes.h"
 
+#include "sim/critical.h"
 #include "sim/timeline/counters.h"
 #include "sim/timeline/flows.h"
 #include "sim/timeline/region_lanes.h"
@@ -25,7 +26,7 @@ struct walk {
 	struct region_lanes regions;
 	struct flows flows;
 	uint32_t nlanes;
-	uint32_t sequencer, counters;
+	uint32_t sequencer, critical, counters;
 };
 
 static bool declare(struct walk *w, enum timeline_kind kind, const char *name, const char *unit)
@@ -145,6 +146,9 @@ static bool declare_lanes(struct walk *w)
 	w->sequencer = w->nlanes;
 	if (!declare(w, TIMELINE_STATES, "sequencer", NULL))
 		return false;
+	w->critical = w->nlanes;
+	if (!declare(w, TIMELINE_CRITICAL, "critical path", NULL))
+		return false;
 	w->counters = w->nlanes;
 	for (unsigned i = 0; i < TIMELINE_COUNTERS; i++)
 		if (!declare(w, TIMELINE_COUNTER, timeline_counter(i).name, timeline_counter(i).unit))
@@ -252,6 +256,26 @@ static bool walk_spans(const struct walk *w, const struct record_spans *spans, u
 	return true;
 }
 
+static bool walk_critical(const struct walk *w)
+{
+	const struct critical *c = w->s->critical;
+	for (uint64_t i = 0; i < c->nsegments; i++) {
+		const struct critical_segment *s = &c->segments[i];
+		bool service = s->kind == CRITICAL_SERVICE;
+		struct timeline_slice slice = {
+			.lane = w->critical,
+			.from = s->from,
+			.to = s->to,
+			.name = service ? npu_op_mnemonic(w->s->request.program->insns[s->insn].op)
+					: critical_kind_name(s->kind),
+			.insn = s->insn,
+		};
+		if (!w->writer->slice(w->writer->ctx, &slice))
+			return false;
+	}
+	return true;
+}
+
 static bool walk_lanes(struct walk *w)
 {
 	if (!walk_regions(w))
@@ -260,7 +284,7 @@ static bool walk_lanes(struct walk *w)
 		if (!walk_engine(w, (enum npu_engine)e) ||
 		    !walk_spans(w, &w->s->record.spans[e], w->engine[e].states - 1, false))
 			return false;
-	return walk_spans(w, &w->s->record.sequencer_spans, w->sequencer, true) &&
+	return walk_spans(w, &w->s->record.sequencer_spans, w->sequencer, true) && walk_critical(w) &&
 	       timeline_counters(w->s, w->writer, w->counters);
 }
 

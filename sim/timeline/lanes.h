@@ -14,6 +14,7 @@ enum timeline_kind {
 	TIMELINE_DRAIN,    /* products whose last operand is in and whose last result is not yet written */
 	TIMELINE_INSTANTS, /* instructions that take no time: `sync` */
 	TIMELINE_STATES,   /* one slice a run of equal state; the lengths add up to the report */
+	TIMELINE_CRITICAL, /* the critical path: a slice a segment, from 0 to the end of the run */
 	TIMELINE_COUNTER,
 };
 
