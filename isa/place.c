@@ -19,15 +19,35 @@ struct block {
 	bool live;
 	uint64_t at;
 	uint64_t bytes;
-	uint32_t first;
+	uint32_t first, last; /* instructions; last counts when it is over */
+	struct npu_placed_line declared, ended;
 };
 enum { NO_INDEX = 0xffffffff };
+
+/* Where the last search of a range ended: what is larger, or must be aligned to more, does not fit before. */
+struct hint {
+	uint64_t from, to, bytes, align, at;
+	uint32_t epoch; /* of the space; 0: none */
+};
+enum { HINT_BITS = 6, HINTS = 1 << HINT_BITS, MOST_COUNTED_GROUPS = 1 << 16 };
+
+/* What lives in one memory. */
+struct space {
+	uint32_t *order; /* indices of blocks by address */
+	uint32_t n, room;
+	bool overlaps;  /* fixed ones may: then ends are not in the order of beginnings */
+	uint64_t *used; /* [ngroups] live bytes; NULL: too many groups to count */
+	uint64_t ngroups;
+	uint32_t epoch; /* counts what gave room back */
+	struct hint hints[HINTS];
+};
 
 struct npu_placer {
 	struct npu_capacity capacity;
 	struct block *blocks;
 	uint32_t nblocks, room;
 	bool lacks_accum;
+	struct space spaces[2]; /* SRAM, accumulators */
 };
 
 struct memory {
@@ -58,18 +78,37 @@ static struct memory memory_of(const struct npu_placer *p, bool accum)
 	};
 }
 
+static uint64_t groups_of(const struct memory *m)
+{
+	return m->group_bytes ? m->bytes / m->group_bytes : 0;
+}
+
 struct npu_placer *npu_placer_new(const struct npu_capacity *capacity)
 {
 	struct npu_placer *p = calloc(1, sizeof *p);
-	if (p)
-		p->capacity = *capacity;
+	if (!p)
+		return NULL;
+	p->capacity = *capacity;
+	for (unsigned accum = 0; accum < 2; accum++) {
+		struct space *space = &p->spaces[accum];
+		struct memory m = memory_of(p, accum);
+		space->epoch = 1;
+		space->ngroups = groups_of(&m);
+		if (space->ngroups <= MOST_COUNTED_GROUPS)
+			space->used = calloc(space->ngroups + 1, sizeof *space->used);
+	}
 	return p;
 }
 
 void npu_placer_free(struct npu_placer *p)
 {
-	if (p)
-		free(p->blocks);
+	if (!p)
+		return;
+	for (unsigned accum = 0; accum < 2; accum++) {
+		free(p->spaces[accum].order);
+		free(p->spaces[accum].used);
+	}
+	free(p->blocks);
 	free(p);
 }
 
@@ -83,36 +122,137 @@ bool npu_placer_lacks_accum(const struct npu_placer *p)
 	return p->lacks_accum;
 }
 
+/* Adds the bytes of a block to those of its groups, or takes them away. */
+static void count_block(struct npu_placer *p, const struct block *b, bool add)
+{
+	struct space *space = &p->spaces[b->accum];
+	const struct memory m = memory_of(p, b->accum);
+	for (uint64_t at = b->at, end = b->at + b->bytes; space->used && at < end;) {
+		uint64_t group = m.group_bytes ? at / m.group_bytes : 0;
+		if (group >= space->ngroups)
+			break;
+		uint64_t next = (group + 1) * m.group_bytes < end ? (group + 1) * m.group_bytes : end;
+		space->used[group] += add ? next - at : at - next;
+		at = next;
+	}
+}
+
+/* The first place in the order whose block begins at `at` or later; `by_end`: ends behind it. */
+static uint32_t order_from(const struct npu_placer *p, const struct space *space, uint64_t at, bool by_end)
+{
+	uint32_t low = 0, high = space->n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct block *b = &p->blocks[space->order[middle]];
+		if (by_end ? b->at + b->bytes > at : b->at >= at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool add_to_order(struct npu_placer *p, uint32_t index)
+{
+	const struct block *b = &p->blocks[index];
+	struct space *space = &p->spaces[b->accum];
+	if (space->n == space->room) {
+		uint32_t room = space->room ? 2 * space->room : 32;
+		uint32_t *order = realloc(space->order, room * sizeof *order);
+		if (!order)
+			return false;
+		space->order = order;
+		space->room = room;
+	}
+	uint32_t i = order_from(p, space, b->at, false);
+	const struct block *before = i ? &p->blocks[space->order[i - 1]] : NULL;
+	const struct block *behind = i < space->n ? &p->blocks[space->order[i]] : NULL;
+	space->overlaps |=
+	    (before && before->at + before->bytes > b->at) || (behind && behind->at < b->at + b->bytes);
+	memmove(space->order + i + 1, space->order + i, (space->n - i) * sizeof *space->order);
+	space->order[i] = index;
+	space->n++;
+	count_block(p, b, true);
+	return true;
+}
+
 void npu_placer_release(struct npu_placer *p, uint32_t handle)
 {
-	p->blocks[handle].live = false;
+	npu_placer_end(p, handle, p->blocks[handle].first, (struct npu_placed_line){ 0 });
+}
+
+void npu_placer_end(struct npu_placer *p, uint32_t handle, uint32_t now, struct npu_placed_line line)
+{
+	struct block *b = &p->blocks[handle];
+	struct space *space = &p->spaces[b->accum];
+	if (!b->live)
+		return;
+	b->live = false;
+	b->last = now;
+	b->ended = line;
+	uint32_t i = order_from(p, space, b->at, false);
+	while (i < space->n && space->order[i] != handle)
+		i++;
+	space->n--;
+	memmove(space->order + i, space->order + i + 1, (space->n - i) * sizeof *space->order);
+	space->epoch++;
+	count_block(p, b, false);
+}
+
+/* Blocks from `before` on were never there. */
+static void forget_blocks(struct npu_placer *p, uint32_t before)
+{
+	for (unsigned accum = 0; accum < 2; accum++) {
+		struct space *space = &p->spaces[accum];
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < space->n; i++) {
+			if (space->order[i] < before)
+				space->order[kept++] = space->order[i];
+			else
+				count_block(p, &p->blocks[space->order[i]], false);
+		}
+		space->n = kept;
+		space->epoch++;
+	}
+	p->nblocks = before;
+}
+
+static struct hint *hint_of(struct npu_placer *p, bool accum, uint64_t from, uint64_t to)
+{
+	uint64_t mixed = (from * 0x9e3779b97f4a7c15u) ^ (to * 0xbf58476d1ce4e5b9u);
+	return &p->spaces[accum].hints[mixed * 0x94d049bb133111ebu >> (64 - HINT_BITS)];
 }
 
 /* First fit of `bytes` in [from, to) among the live blocks. */
-static uint64_t first_fit(const struct npu_placer *p, const struct memory *m, uint64_t from, uint64_t to,
-			  uint64_t bytes, uint64_t align)
+static uint64_t first_fit(struct npu_placer *p, const struct memory *m, uint64_t from, uint64_t to, uint64_t bytes,
+			  uint64_t align)
 {
-	uint64_t at = align_up(from, align);
-	bool moved = true;
-	while (moved && at <= to && bytes <= to - at) {
-		moved = false;
-		for (uint32_t i = 0; i < p->nblocks; i++) {
-			const struct block *o = &p->blocks[i];
-			if (o->live && o->accum == m->accum && at < o->at + o->bytes && o->at < at + bytes) {
-				at = align_up(o->at + o->bytes, align);
-				moved = true;
-			}
-		}
+	const struct space *space = &p->spaces[m->accum];
+	struct hint *hint = hint_of(p, m->accum, from, to);
+	bool helps = hint->epoch == space->epoch && hint->from == from && hint->to == to && hint->bytes <= bytes &&
+		     align % hint->align == 0;
+	if (helps && hint->at == NOWHERE)
+		return NOWHERE;
+	uint64_t at = align_up(helps ? hint->at : from, align);
+	for (uint32_t i = space->overlaps ? 0 : order_from(p, space, at, true); i < space->n; i++) {
+		const struct block *o = &p->blocks[space->order[i]];
+		if (at > to || bytes > to - at || o->at >= at + bytes)
+			break;
+		if (o->at + o->bytes > at)
+			at = align_up(o->at + o->bytes, align);
 	}
-	return at <= to && bytes <= to - at ? at : NOWHERE;
+	at = at <= to && bytes <= to - at ? at : NOWHERE;
+	*hint = (struct hint){ from, to, bytes, align, at, space->epoch };
+	return at;
 }
 
 static uint64_t live_bytes(const struct npu_placer *p, const struct memory *m, uint64_t from, uint64_t to)
 {
+	const struct space *space = &p->spaces[m->accum];
 	uint64_t sum = 0;
-	for (uint32_t i = 0; i < p->nblocks; i++) {
-		const struct block *o = &p->blocks[i];
-		if (!o->live || o->accum != m->accum || o->at >= to || o->at + o->bytes <= from)
+	for (uint32_t i = 0; i < space->n; i++) {
+		const struct block *o = &p->blocks[space->order[i]];
+		if (o->at >= to || o->at + o->bytes <= from)
 			continue;
 		uint64_t lo = o->at > from ? o->at : from;
 		uint64_t hi = o->at + o->bytes < to ? o->at + o->bytes : to;
@@ -121,8 +261,14 @@ static uint64_t live_bytes(const struct npu_placer *p, const struct memory *m, u
 	return sum;
 }
 
+static uint64_t bytes_in_group(const struct npu_placer *p, const struct memory *m, uint64_t g)
+{
+	const struct space *space = &p->spaces[m->accum];
+	return space->used ? space->used[g] : live_bytes(p, m, g * m->group_bytes, (g + 1) * m->group_bytes);
+}
+
 /* In group g: inside it, or from its beginning on where it is larger than a group. */
-static uint64_t fit_in_group(const struct npu_placer *p, const struct memory *m, uint64_t g, uint64_t bytes,
+static uint64_t fit_in_group(struct npu_placer *p, const struct memory *m, uint64_t g, uint64_t bytes,
 			     uint64_t align)
 {
 	uint64_t from = g * m->group_bytes;
@@ -132,10 +278,10 @@ static uint64_t fit_in_group(const struct npu_placer *p, const struct memory *m,
 	return to <= m->bytes ? first_fit(p, m, from, to, bytes, align) : NOWHERE;
 }
 
-static uint64_t find_place(const struct npu_placer *p, const struct memory *m, uint64_t bytes, uint64_t align,
+static uint64_t find_place(struct npu_placer *p, const struct memory *m, uint64_t bytes, uint64_t align,
 			   int64_t group)
 {
-	uint64_t groups = m->group_bytes ? m->bytes / m->group_bytes : 0;
+	uint64_t groups = groups_of(m);
 	uint64_t at = NOWHERE;
 	if (group >= 0 && groups)
 		at = fit_in_group(p, m, (uint64_t)group % groups, bytes, align);
@@ -143,12 +289,12 @@ static uint64_t find_place(const struct npu_placer *p, const struct memory *m, u
 	/* The emptiest group that has a gap. */
 	uint64_t least = NOWHERE;
 	for (uint64_t g = 0; at == NOWHERE && g < groups; g++) {
-		uint64_t used = live_bytes(p, m, g * m->group_bytes, (g + 1) * m->group_bytes);
+		uint64_t used = bytes_in_group(p, m, g);
 		if (used < least && fit_in_group(p, m, g, bytes, align) != NOWHERE)
 			least = used;
 	}
 	for (uint64_t g = 0; at == NOWHERE && least != NOWHERE && g < groups; g++)
-		if (live_bytes(p, m, g * m->group_bytes, (g + 1) * m->group_bytes) == least)
+		if (bytes_in_group(p, m, g) == least)
 			at = fit_in_group(p, m, g, bytes, align);
 	return at != NOWHERE ? at : first_fit(p, m, 0, m->bytes, bytes, align);
 }
@@ -184,7 +330,16 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 	}
 	if (at == NOWHERE || !make_room(p, err))
 		return false;
-	p->blocks[p->nblocks] = (struct block){ r->name, r->array ? slot : NO_INDEX, r->accum, true, at, bytes, now };
+	p->blocks[p->nblocks] = (struct block){ .name = r->name,
+						.index = r->array ? slot : NO_INDEX,
+						.accum = r->accum,
+						.live = true,
+						.at = at,
+						.bytes = bytes,
+						.first = now,
+						.declared = r->declared };
+	if (!add_to_order(p, p->nblocks))
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	r->locals[slot] = (uint32_t)at | (r->accum ? NPU_ACC_BIT : 0);
 	r->handles[slot] = p->nblocks++;
 	return true;
@@ -201,7 +356,7 @@ static bool place_all(struct npu_placer *p, const struct npu_place_request *requ
 			     slot++)
 				ok = place_one(p, &requests[i], slot, packed, now, err);
 	if (!ok)
-		p->nblocks = before;
+		forget_blocks(p, before);
 	return ok;
 }
 
@@ -220,32 +375,113 @@ static struct npu_text name_of(const char *name, uint32_t index)
 	return out;
 }
 
-static void note_block(const struct block *b, const struct memory *m, struct npu_error *err)
+/* "line 3", "lib.npi:3" */
+static struct npu_text line_text(const struct npu_placed_line *l)
 {
-	npu_error_note(err, "  %-12s %s0x%06" PRIx64 "  %12s bytes  %s %" PRIu64 "  from #%" PRIu32 " on",
-		       name_of(b->name, b->index).text, b->accum ? "acc:" : "sram:", b->at,
-		       npu_count_text(b->bytes).text, b->accum ? "bank" : "group",
-		       m->group_bytes ? b->at / m->group_bytes : 0, b->first);
+	struct npu_text out;
+	const char *slash = l->file ? strrchr(l->file, '/') : NULL;
+	if (l->file)
+		snprintf(out.text, sizeof out.text, "%.*s:%" PRIu32, (int)sizeof out.text - 12, slash ? slash + 1 : l->file,
+			 l->line);
+	else
+		snprintf(out.text, sizeof out.text, "line %" PRIu32, l->line);
+	return out;
 }
 
-/* The map: what lives, then the requests, packed in their order as far as it goes. */
+/* "line 3 to line 9", or of instructions where lines are not known; "end": it is alive. */
+static void write_life(const struct block *b, char *out, size_t size)
+{
+	bool lines = b->declared.line != 0;
+	struct npu_text first = line_text(&b->declared), last = line_text(&b->ended);
+	if (!lines)
+		snprintf(first.text, sizeof first.text, "#%" PRIu32, b->first);
+	if (b->live)
+		snprintf(last.text, sizeof last.text, "end");
+	else if (!lines)
+		snprintf(last.text, sizeof last.text, "#%" PRIu32, b->last);
+	snprintf(out, size, "%s to %s", first.text, last.text);
+}
+
+/* `against`: the buffer that found no room. */
+static void note_block(const struct block *b, const struct memory *m, const struct block *against,
+		       struct npu_error *err)
+{
+	char life[2 * sizeof(struct npu_text) + 8];
+	write_life(b, life, sizeof life);
+	npu_error_note(err, "  %-12s %s0x%06" PRIx64 "  %12s bytes  %s %" PRIu64 "  %s%s%s",
+		       name_of(b->name, b->index).text, b->accum ? "acc:" : "sram:", b->at,
+		       npu_count_text(b->bytes).text, b->accum ? "bank" : "group",
+		       m->group_bytes ? b->at / m->group_bytes : 0, life,
+		       !b->live ? ", its bytes are free again" : against ? ", overlaps " : "",
+		       b->live && against ? name_of(against->name, against->index).text : "");
+}
+
+enum { MAP_LINES = 24, MAP_REQUESTS = 10 };
+
+/* The first request that finds no room when all are packed in their order: of what lives then the lives overlap. */
+static struct block find_lacking(struct npu_placer *p, const struct memory *m, const struct npu_place_request *requests,
+				 unsigned n, uint32_t now)
+{
+	struct npu_error ignored;
+	struct block lacking = { .name = NULL };
+	uint32_t before = p->nblocks;
+	for (unsigned i = 0; i < n && !lacking.name; i++)
+		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < requests[i].count && !lacking.name; slot++)
+			if (!place_one(p, &requests[i], slot, true, now, &ignored))
+				lacking = (struct block){ .name = requests[i].name,
+							  .index = requests[i].array ? slot : NO_INDEX };
+	forget_blocks(p, before);
+	return lacking;
+}
+
+/* The map: all buffers so far, then the requests, packed in their order as far as it goes. */
 static void draw_map(struct npu_placer *p, const struct memory *m, const struct npu_place_request *requests, unsigned n,
 		     uint32_t now, struct npu_error *err)
 {
 	struct npu_error ignored;
-	for (uint32_t i = 0; i < p->nblocks; i++)
-		if (p->blocks[i].live && p->blocks[i].accum == m->accum)
-			note_block(&p->blocks[i], m, err);
+	uint32_t wanted = 0, left = 0, lines = 0;
+	const struct block lacking = find_lacking(p, m, requests, n, now);
+	for (unsigned i = 0; i < n; i++)
+		wanted += requests[i].accum == m->accum ? requests[i].count : 0;
+	uint32_t most = MAP_LINES - (wanted < MAP_REQUESTS ? wanted : MAP_REQUESTS), before = p->nblocks;
+	/* where lines are short, the oldest of those that are over go first */
+	uint32_t over = 0;
+	for (uint32_t i = 0; i < before; i++)
+		over += p->blocks[i].accum == m->accum && !p->blocks[i].live;
+	uint32_t live = p->spaces[m->accum].n, skip = over + live > most ? over + live - most : 0;
+	for (uint32_t i = 0; i < before; i++) {
+		const struct block *b = &p->blocks[i];
+		if (b->accum != m->accum)
+			continue;
+		if (lines == most || (!b->live && skip)) {
+			skip -= !b->live && skip;
+			left++;
+			continue;
+		}
+		note_block(b, m, lacking.name ? &lacking : NULL, err);
+		lines++;
+	}
+	if (left)
+		npu_error_note(err, "  and %s more before", npu_count_text(left).text);
+	left = 0;
 	for (unsigned i = 0; i < n; i++)
 		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < requests[i].count; slot++) {
-			if (place_one(p, &requests[i], slot, true, now, &ignored))
-				note_block(&p->blocks[p->nblocks - 1], m, err);
+			bool fits = place_one(p, &requests[i], slot, true, now, &ignored);
+			if (lines == MAP_LINES) {
+				left++;
+				continue;
+			}
+			lines++;
+			if (fits)
+				note_block(&p->blocks[p->nblocks - 1], m, lacking.name ? &lacking : NULL, err);
 			else
 				npu_error_note(
 				    err, "  %-12s %-14s %12s bytes  does not fit",
 				    name_of(requests[i].name, requests[i].array ? slot : NO_INDEX).text, "",
 				    npu_count_text(align_up(requests[i].bytes ? requests[i].bytes : 1, m->align)).text);
 		}
+	if (left)
+		npu_error_note(err, "  and %s more", npu_count_text(left).text);
 }
 
 /* False when the requests of this memory do fit. */
@@ -262,7 +498,7 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 		sum += requests[i].count * align_up(requests[i].bytes ? requests[i].bytes : 1, m.align);
 		fits = place_all(p, &requests[i], 1, true, now, err) && fits;
 	}
-	p->nblocks = before;
+	forget_blocks(p, before);
 	if (fits)
 		return false;
 	p->lacks_accum = accum;
@@ -283,7 +519,7 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 			 "buffers do not fit into the gaps between others: %s needed of %s bytes of %s",
 			 npu_count_text(sum).text, npu_count_text(m.bytes).text, memory_name(accum));
 	draw_map(p, &m, requests, n, now, err);
-	p->nblocks = before;
+	forget_blocks(p, before);
 	return true;
 }
 

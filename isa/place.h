@@ -16,6 +16,12 @@ struct npu_placer;
 struct npu_placer *npu_placer_new(const struct npu_capacity *);
 void npu_placer_free(struct npu_placer *);
 
+/* A line of source. */
+struct npu_placed_line {
+	const char *file; /* kept by reference; NULL: the one that all know */
+	uint32_t line;    /* 0: not known */
+};
+
 /* Buffers of one name: name[0] to name[count - 1], or one called name. */
 struct npu_place_request {
 	const char *name; /* kept by reference */
@@ -29,6 +35,7 @@ struct npu_place_request {
 	int64_t at;       /* offset of the first, the others behind it; -1: anywhere */
 	uint32_t *locals; /* [count] local addresses, written */
 	uint32_t *handles; /* [count] for npu_placer_release, written */
+	struct npu_placed_line declared; /* for the map */
 };
 
 /* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without
@@ -39,6 +46,8 @@ bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, uns
 /* Which memory was too small when that failed. */
 bool npu_placer_lacks_accum(const struct npu_placer *);
 void npu_placer_release(struct npu_placer *, uint32_t handle);
+/* The same, and the map says when its life was over: before instruction `now`, in a line. */
+void npu_placer_end(struct npu_placer *, uint32_t handle, uint32_t now, struct npu_placed_line);
 /* Bytes that a buffer of `bytes` takes in a memory. */
 uint64_t npu_placer_bytes(const struct npu_placer *, bool accum, uint64_t bytes);
 

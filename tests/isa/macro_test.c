@@ -543,11 +543,16 @@ static const struct {
 	  "t.npu:2:7: buffers do not fit: 2,097,152 needed of 1,048,576 bytes of SRAM, 1,048,576 too many\n"
 	  "    2 | .sram a[2][t, t] fp16\n"
 	  "      |       ^\n"
-	  "  a[0]         sram:0x000000       524,288 bytes  group 0  from #0 on\n"
-	  "  a[1]         sram:0x080000       524,288 bytes  group 2  from #0 on\n"
+	  "  a[0]         sram:0x000000       524,288 bytes  group 0  line 2 to end, overlaps b[0]\n"
+	  "  a[1]         sram:0x080000       524,288 bytes  group 2  line 2 to end, overlaps b[0]\n"
 	  "  b[0]                             524,288 bytes  does not fit\n"
 	  "  b[1]                             524,288 bytes  does not fit\n"
-	  "  t=256 would fit",
+	  "  t=352 would fit, the largest multiple of 32; t=384 would not",
+	  1 },
+	{ ".param n=7\n.sram a[n][300, 512] fp16\nvfill a[0]\n", "\n  n=3 would fit; n=4 would not", 1 },
+	{ ".param t=40\n.sram a[t, 16384] fp16\nvfill a\n",
+	  "\n  t=32 would fit, the largest multiple of 32; t=40 would not", 1 },
+	{ ".param t=700\n.require t % 100 == 0\n.sram a[t, 1024] fp16\nvfill a\n", "\n  t=500 would fit; t=700 would not",
 	  1 },
 	{ ".sram a[4] fp32\n.free a\nvfill a\n", "a was freed", 2 },
 	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A @ A\n", "3 x 4 @ 3 x 4: [m, k] @ [k, n]", 2 },

@@ -216,6 +216,11 @@ static bool declare_let(struct npu_mac *s, const struct npu_mac_decl *d)
 
 /* ---- objects ---- */
 
+static struct npu_placed_line placed_line(const struct npu_mac *s, struct npu_mac_span span, uint32_t line)
+{
+	return (struct npu_placed_line){ npu_mac_other_file(s, span), line };
+}
+
 static struct npu_mac_object *new_object(struct npu_mac *s, const struct npu_mac_decl *d, enum npu_mac_object_kind kind)
 {
 	const struct npu_mac_binding *b = d->symbol->binding;
@@ -242,6 +247,7 @@ static struct npu_mac_object *new_object(struct npu_mac *s, const struct npu_mac
 	o->kind = kind;
 	o->name = d->symbol->name;
 	o->span = d->span;
+	o->line = placed_line(s, d->span, d->line);
 	o->at = o->bank = -1;
 	o->step = 1;
 	o->count = 1;
@@ -535,7 +541,8 @@ bool npu_mac_place_pending(struct npu_mac *s)
 	n = 0;
 	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
 		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes, o->count,  o->bank,
-							    o->step, o->align, o->at,    o->locals, o->handles };
+							    o->step, o->align, o->at,    o->locals, o->handles,
+							    o->line };
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
 	s->full = !ok;
@@ -564,7 +571,7 @@ bool npu_mac_place_pending(struct npu_mac *s)
 	return true;
 }
 
-static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node)
+static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node, uint32_t line)
 {
 	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? node->symbol->binding : NULL;
 	if (!b || b->value.kind != NPU_MAC_OBJECT || b->value.object->kind != NPU_MAC_BUFFER_OBJECT)
@@ -578,7 +585,7 @@ static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
 					 "%s says itself, in .buffer, when its life is over", o->name);
 	for (uint32_t i = 0; i < o->count; i++) {
-		npu_placer_release(s->placer, o->handles[i]);
+		npu_placer_end(s->placer, o->handles[i], s->ninsns, placed_line(s, node->span, line));
 		npu_assembly_buffer_end(s->assembly, o->buffers[i]);
 	}
 	o->freed = true;
@@ -590,7 +597,7 @@ static bool free_buffers(struct npu_mac *s, const struct npu_mac_stmt *stmt)
 	if (s->pending && !npu_mac_place_pending(s))
 		return false;
 	for (unsigned i = 0; i < stmt->list.n; i++)
-		if (!free_buffer(s, stmt->list.nodes[i]))
+		if (!free_buffer(s, stmt->list.nodes[i], stmt->line))
 			return false;
 	return true;
 }

@@ -236,17 +236,29 @@ static bool assemble_into(struct npu_mac *s, struct npu_mac_file *main, struct n
 	return npu_mac_run_file(s, main) && finish(s, m, &main->source);
 }
 
-/* Whether the buffers that did not fit do so with one parameter set differently. */
-static bool fits_with(const struct npu_mac *tried, const struct npu_source *source, const char *assignment)
+/* Looks for a value of one parameter with which the buffers fit. */
+struct probe {
+	const struct npu_mac *tried;
+	const struct npu_source *source;
+	const char *name;
+	uint64_t work; /* instructions and turns that are left for looking */
+};
+
+/* Whether the buffers that did not fit do so with the parameter at k times unit. */
+static bool fits_with(struct probe *probe, int64_t k, int64_t unit)
 {
+	enum { LEAST_WORK = 5000 }; /* of starting to assemble */
+	char assignment[NPU_MAX_NAME + 32];
+	const struct npu_mac *tried = probe->tried;
 	const struct npu_macro_options *given = tried->options;
 	struct npu_macro_options options = *given;
 	const char **params = calloc(given->nparams + (size_t)1, sizeof *params);
 	struct npu_macro *m = new_result();
 	struct npu_error ignored = { .code = NPU_ERR_NONE };
-	struct npu_mac_file main = { .source = *source };
+	struct npu_mac_file main = { .source = *probe->source };
 	struct npu_mac s = { .options = &options, .err = &ignored, .files = &main, .only_until = tried->placings + 1 };
-	if (params && m) {
+	snprintf(assignment, sizeof assignment, "%s=%" PRId64, probe->name, k * unit);
+	if (params && m && probe->work) {
 		for (unsigned i = 0; i < given->nparams; i++)
 			params[i] = given->params[i];
 		params[given->nparams] = assignment;
@@ -255,26 +267,72 @@ static bool fits_with(const struct npu_mac *tried, const struct npu_source *sour
 		s.diag = (struct npu_diag){ &main.source, &ignored, 0 };
 		assemble_into(&s, &main, m);
 		end(&s);
+		uint64_t work = LEAST_WORK + s.ninsns + s.turns_run;
+		probe->work = work < probe->work ? probe->work - work : 0;
 	}
 	npu_macro_free(m);
 	free(params);
 	return s.placings == s.only_until;
 }
 
-/* "t=256 would fit": parameters by which the buffers become small enough, halved as often as it takes. */
+/* The largest multiple of unit below `given` that fits while the next one does not; 0: none was found. */
+static int64_t largest_that_fits(struct probe *probe, int64_t given, int64_t unit)
+{
+	int64_t good = (given - 1) / unit, bad = good + 1;
+	while (good > 0 && !fits_with(probe, good, unit)) {
+		bad = good;
+		good /= 2;
+	}
+	while (good > 0 && bad - good > 1) {
+		int64_t middle = good + (bad - good) / 2;
+		if (fits_with(probe, middle, unit))
+			good = middle;
+		else
+			bad = middle;
+	}
+	return good * unit;
+}
+
+/* Where a .require lets few values in, halving may pass over all of them. */
+static int64_t first_below(struct probe *probe, int64_t given)
+{
+	enum { MOST_TRIES = 1000 };
+	for (int64_t value = given - 1; value > 0 && value >= given - MOST_TRIES; value--)
+		if (fits_with(probe, value, 1))
+			return value;
+	return 0;
+}
+
+/* "t=480 would fit, t=512 would not": parameters by which the buffers become small enough, in whole columns of the array
+ * where there is such a value, else in multiples of 16, else at all. */
 static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 {
-	enum { MOST_PARAMS = 16 };
+	enum { MOST_PARAMS = 16, MOST_WORK = 20000000, BLOCK = 16 };
+	const int64_t units[] = { s->capacity.array_cols, BLOCK, 1 };
+	struct probe probe = { s, source, NULL, MOST_WORK };
 	for (unsigned i = 0; i < s->nparams && i < MOST_PARAMS; i++) {
-		char assignment[NPU_MAX_NAME + 32], *end;
-		long long value = strtoll(s->params[i].value, &end, 10);
-		for (value = *end ? 0 : value / 2; value > 0; value /= 2) {
-			snprintf(assignment, sizeof assignment, "%s=%lld", s->params[i].name, value);
-			if (!fits_with(s, source, assignment))
-				continue;
-			npu_error_note(s->err, "  %s would fit", assignment);
-			break;
+		char *end;
+		const struct npu_macro_param *p = &s->params[i];
+		long long given = strtoll(p->value, &end, 10);
+		int64_t fits = 0, unit = 1;
+		probe.name = p->name;
+		for (unsigned u = 0; !*end && !fits && u < sizeof units / sizeof units[0]; u++) {
+			unit = units[u];
+			fits = unit > 0 && given > unit ? largest_that_fits(&probe, given, unit) : 0;
 		}
+		bool bisected = fits != 0;
+		if (!*end && !fits)
+			fits = first_below(&probe, given);
+		if (!fits || !probe.work)
+			continue;
+		/* the next one is at most what was given, which does not fit */
+		int64_t next = bisected && fits + unit < given ? fits + unit : given;
+		if (unit > 1)
+			npu_error_note(s->err, "  %s=%" PRId64 " would fit, the largest multiple of %" PRId64 "; %s=%" PRId64
+					       " would not", p->name, fits, unit, p->name, next);
+		else
+			npu_error_note(s->err, "  %s=%" PRId64 " would fit; %s=%" PRId64 " would not", p->name, fits,
+				       p->name, next);
 	}
 }
 

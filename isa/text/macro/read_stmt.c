@@ -29,7 +29,10 @@ static struct npu_mac_symbol *read_symbol(struct npu_mac *s, const char *what, s
 static struct npu_mac_decl *new_decl(struct npu_mac *s, const char *what)
 {
 	struct npu_mac_decl *d = npu_mac_alloc(s, 1, sizeof *d);
-	if (!d || !(d->symbol = read_symbol(s, what, &d->span)))
+	if (!d)
+		return NULL;
+	d->line = s->cursor.line;
+	if (!(d->symbol = read_symbol(s, what, &d->span)))
 		return NULL;
 	return d;
 }

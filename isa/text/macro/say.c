@@ -18,6 +18,14 @@ static const struct npu_source *source_of(const struct npu_mac *s, const char *a
 	return s->cursor.file ? &s->cursor.file->source : NULL;
 }
 
+const char *npu_mac_other_file(const struct npu_mac *s, struct npu_mac_span span)
+{
+	const struct npu_mac_file *f = s->files;
+	while (f->next && !(span.begin >= f->source.begin && span.begin <= f->source.end))
+		f = f->next;
+	return f->next ? f->source.file : NULL; /* the last of the list was the first to be read */
+}
+
 struct npu_mac_where npu_mac_where(const struct npu_mac *s, struct npu_mac_span span)
 {
 	struct npu_mac_where where = { "" };

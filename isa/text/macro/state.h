@@ -33,6 +33,7 @@ struct npu_mac_object {
 	enum npu_mac_object_kind kind;
 	const char *name;
 	struct npu_mac_span span; /* where it was declared */
+	struct npu_placed_line line;
 	bool array;
 	uint32_t count;
 	uint32_t index; /* in the program: of the tensor, table, first semaphore */
@@ -230,6 +231,8 @@ struct npu_mac_where {
 	char text[96];
 };
 struct npu_mac_where npu_mac_where(const struct npu_mac *, struct npu_mac_span);
+/* The file of a span, NULL: the one that is assembled. */
+const char *npu_mac_other_file(const struct npu_mac *, struct npu_mac_span);
 struct npu_mac_hint {
 	char text[160];
 };

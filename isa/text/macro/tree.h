@@ -120,6 +120,7 @@ struct npu_mac_insn {
 struct npu_mac_decl {
 	struct npu_mac_symbol *symbol;
 	struct npu_mac_span span; /* of the name */
+	uint32_t line;            /* the same */
 	bool accum, array;
 	struct npu_mac_node *count; /* of an array */
 	unsigned rank;
