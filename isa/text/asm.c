@@ -182,6 +182,17 @@ struct npu_asm_hint npu_asm_hint_of(const struct npu_asm *as, const char *const 
 	return hint;
 }
 
+bool npu_asm_unknown(struct npu_asm *as, const struct npu_symbols *symbols, const char *kind,
+		     const struct npu_asm_name *name)
+{
+	const char *bracket = memchr(name->text, '[', name->length);
+	uint64_t length = bracket && bracket != name->text ? (uint64_t)(bracket - name->text) : name->length;
+	if (npu_symbols_find(&as->refused, name->text, length))
+		return false;
+	return npu_asm_refuse_at(as, &name->token, "%s %.*s%s", kind, (int)name->length, name->text,
+				 npu_asm_hint(as, symbols, name->text, name->length).text);
+}
+
 static bool name_address(struct npu_asm *as, const char *what, bool dram, uint64_t *out)
 {
 	struct npu_asm_name name = { 0 };
@@ -190,8 +201,7 @@ static bool name_address(struct npu_asm *as, const char *what, bool dram, uint64
 		return false;
 	const struct npu_symbol *symbol = npu_symbols_find(&as->addresses, name.text, name.length);
 	if (!symbol)
-		return npu_asm_refuse_at(as, &name.token, "no tensor or buffer is called %.*s%s", (int)name.length,
-					 name.text, npu_asm_hint(as, &as->addresses, name.text, name.length).text);
+		return npu_asm_unknown(as, &as->addresses, "no tensor or buffer is called", &name);
 	if (((symbol->value & NPU_ASM_IN_DRAM) != 0) != dram)
 		return npu_asm_refuse_at(as, &name.token, "%s: %.*s is %s", what, (int)name.length, name.text,
 					 dram ? "a buffer, not a tensor in DRAM" : "a tensor in DRAM, not a buffer");
@@ -265,6 +275,7 @@ static bool prepare_ops(struct npu_asm *as)
 	return true;
 }
 
+/* One mistake, one message: the rest of a line that was refused is passed over. */
 static void finish_line(struct npu_asm *as, bool ok)
 {
 	if (ok && !npu_asm_at_line_end(as))
@@ -319,6 +330,7 @@ static void end(struct npu_asm *as)
 	npu_symbols_fini(&as->tables);
 	npu_symbols_fini(&as->addresses);
 	npu_symbols_fini(&as->tensors);
+	npu_symbols_fini(&as->refused);
 	free(as->ops);
 }
 

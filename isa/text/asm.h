@@ -34,6 +34,7 @@ struct npu_asm {
 	struct npu_symbols tables;    /* index */
 	struct npu_symbols addresses; /* local address, or DRAM address | NPU_ASM_IN_DRAM */
 	struct npu_symbols tensors;   /* index; buffers may share names with them */
+	struct npu_symbols refused;   /* names whose declarations have mistakes, which were told: uses are none of their own */
 	struct npu_asm_op *ops;       /* [npu_nops] */
 	uint32_t line;                /* of the next token */
 	uint32_t ninsns;
@@ -85,6 +86,9 @@ struct npu_asm_hint npu_asm_hint_of(const struct npu_asm *, const char *const *n
 bool npu_asm_address(struct npu_asm *, const char *what, bool dram, uint64_t *out);
 /* One of the named values of a kind. */
 bool npu_asm_named_value(struct npu_asm *, const char *what, enum npu_field_kind, uint64_t *out);
+
+/* Refuses a name that is not declared, unless its declaration was refused; returns false. `kind`: "no .sem declares". */
+bool npu_asm_unknown(struct npu_asm *, const struct npu_symbols *, const char *kind, const struct npu_asm_name *);
 
 /* The line that starts with the next token, without its end. */
 bool npu_asm_instruction(struct npu_asm *);

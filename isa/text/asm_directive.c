@@ -427,6 +427,20 @@ static const struct directive {
 	{ ".loc", read_loc },
 };
 
+/* The names of a line that was refused, as far as they can be told. */
+static bool remember_names(struct npu_asm *as, struct npu_lexer line, bool all)
+{
+	bool name = true; /* behind the directive, or a comma */
+	for (struct npu_token t = npu_lex(&line); t.kind != NPU_TOKEN_NEWLINE && t.kind != NPU_TOKEN_END;
+	     t = npu_lex(&line)) {
+		if (name && t.kind == NPU_TOKEN_NAME &&
+		    !npu_symbols_set(&as->refused, t.begin, (uint64_t)(t.end - t.begin), 0))
+			as->out_of_memory = true;
+		name = all && t.kind == NPU_TOKEN_PUNCT && t.punct == ',';
+	}
+	return false;
+}
+
 bool npu_asm_directive(struct npu_asm *as)
 {
 	enum { COUNT = sizeof directives / sizeof directives[0] };
@@ -434,8 +448,9 @@ bool npu_asm_directive(struct npu_asm *as)
 	const char *names[COUNT];
 	for (unsigned i = 0; i < COUNT; i++) {
 		if (npu_token_is(&token, directives[i].name)) {
+			const struct npu_lexer line = as->lexer;
 			npu_asm_advance(as);
-			return directives[i].read(as);
+			return directives[i].read(as) || remember_names(as, line, directives[i].read == read_sems);
 		}
 		names[i] = directives[i].name;
 	}

@@ -111,8 +111,7 @@ static bool read_table(struct reading *r, uint64_t *out)
 		return false;
 	const struct npu_symbol *symbol = npu_symbols_find(&r->as->tables, name.text, name.length);
 	if (!symbol)
-		return npu_asm_refuse_at(r->as, &name.token, "no .table is called %.*s%s", (int)name.length, name.text,
-					 npu_asm_hint(r->as, &r->as->tables, name.text, name.length).text);
+		return npu_asm_unknown(r->as, &r->as->tables, "no .table is called", &name);
 	*out = symbol->value;
 	return true;
 }
@@ -210,8 +209,7 @@ static bool read_ref(struct reading *r, struct npu_sem_ref *out)
 		return false;
 	const struct npu_symbol *symbol = npu_symbols_find(&r->as->sems, name.text, name.length);
 	if (!symbol)
-		return npu_asm_refuse_at(r->as, &name.token, "no .sem declares %.*s%s", (int)name.length, name.text,
-					 npu_asm_hint(r->as, &r->as->sems, name.text, name.length).text);
+		return npu_asm_unknown(r->as, &r->as->sems, "no .sem declares", &name);
 	struct npu_token token = r->as->token;
 	if (npu_asm_take_punct(r->as, ':')) {
 		token = r->as->token;

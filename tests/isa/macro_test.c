@@ -430,6 +430,9 @@ static char *read_file(void *context, const char *path, uint64_t *nbytes, struct
 		{ "dir/self.npu", ".include \"self.npu\"\n" },
 		{ "dir/bad.npu", "sync.load\n\nsync.lod\n" },
 		{ "sys/std.npu", ".let std = 7\n" },
+		{ "dir/copy.npu", ".let std = 7\n" },
+		{ "dir/a.npu", ".include once \"b.npu\"\n.macro a\nb\n.end\n" },
+		{ "dir/b.npu", ".include once \"a.npu\"\n.macro b\nsync.load\n.end\n" },
 	};
 	(void)context, (void)err;
 	for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
@@ -459,6 +462,32 @@ START_TEST(files_are_included_once_each_time_and_found_beside_and_in_folders)
 	ck_assert_str_eq(m->program->files[m->program->place[0].file], "dir/lib.npu");
 	ck_assert_uint_eq(m->program->place[1].line, 3);
 	npu_macro_free(m);
+}
+END_TEST
+
+START_TEST(a_file_that_is_wanted_once_is_passed_over_when_it_was_read)
+{
+	struct npu_error err = { 0 };
+	/* a second .include alone would define its macros twice */
+	ck_assert_ptr_null(assemble_in_folder(".include \"lib.npu\"\n.include \"lib.npu\"\n", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "a second macro two; the first is at dir/lib.npu:1"));
+	struct npu_macro *m = assemble_in_folder(".include \"lib.npu\"\n.include once \"lib.npu\"\ntwo\n", &err);
+	ck_assert_msg(m != NULL, "%s", err.text);
+	ck_assert_uint_eq(m->program->ninsns, 2);
+	npu_macro_free(m);
+	/* each wants the other */
+	m = assemble_in_folder(".include once \"a.npu\"\n.include once \"b.npu\"\na\n", &err);
+	ck_assert_msg(m != NULL, "%s", err.text);
+	ck_assert_uint_eq(m->program->ninsns, 1);
+	npu_macro_free(m);
+	/* by another name it is the same text */
+	m = assemble_in_folder(".include \"copy.npu\"\n.let std = 8\n.include once \"std.npu\"\n.for i in 0..std\nsync.load\n.end\n",
+			       &err);
+	ck_assert_msg(m != NULL, "%s", err.text);
+	ck_assert_uint_eq(m->program->ninsns, 8);
+	npu_macro_free(m);
+	ck_assert_ptr_null(assemble_in_folder(".include once \"none.npu\"\n", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "none.npu is neither"));
 }
 END_TEST
 
@@ -589,7 +618,12 @@ static const struct {
 	{ ".for i in 0..2\n.sem s\n.end\n", "t.npu:2:6: a second semaphore s", 2 },
 	{ ".for i in 0..2\n.sram a[1 << 20] fp16\nvfill a\n.end\n", "\n  with i = 0, .for at t.npu:1", 1 },
 	{ ".macro m n, w, b\n.let x = n / 0\n.end\n.sram a[4] fp16\nm 3, fp16, a\n",
-	  "\n  in macro m n=3, w=fp16, used at t.npu:5", 2 },
+	  "\n  in macro m with n=3, w=fp16, b=a, used at t.npu:5", 2 },
+	{ ".macro m\n.let x = i\n.end\n.for i in 0..2\nm\n.end\n",
+	  "i means nothing here; it does where this macro is used, and can be an argument", 2 },
+	{ ".macro inner\nvfill b\n.end\n.macro outer b\ninner\n.end\n.sram a[4] fp32\nouter a\n",
+	  "nothing is called b; it does where this macro is used, and can be an argument", 2 },
+	{ ".include 3\n", "expected once, or a file in quotes, found 3", 2 },
 	{ ".sram a[4, 4] fp32\nvdiv a, a\n", "t.npu:2:1: vdiv lacks b, a buffer, or imm=, a number", 2 },
 	{ ".sram a[4, 4] fp32\nvfill a imm=1.5e400\n", "t.npu:2:13: imm is beyond fp32; infinity is written inf", 2 },
 	{ ".sram a[4, 4] fp32\nvfill a imm=1e39\n", "imm is beyond fp32", 2 },
@@ -627,6 +661,38 @@ START_TEST(mistakes_are_told_with_place_and_remedy)
 	npu_error_print(&err, message, sizeof message);
 	ck_assert_msg(strstr(message, mistakes[_i].says) != NULL, "says: %s\nwanted: %s", message, mistakes[_i].says);
 	ck_assert_int_eq(npu_error_exit_status(err.code), mistakes[_i].status);
+}
+END_TEST
+
+/* What follows from a mistake is not told beside it. */
+START_TEST(one_mistake_is_one_message)
+{
+	static const char *const texts[] = {
+		".macro pulse x y\nsync.load\n.end\npulse 1\npulse 2\n",
+		".macro pulse x, x\nsync.load\n.end\npulse 1\n",
+		".let x = (1\n.macro pulse\nsync.load\n.end\npulse\n",
+		".include lib.npu\npulse\nother 1\n",
+		".for i in 0..2\n.macro pulse\nsync.load\n.end\n.end\npulse\n",
+		".macro 7\nsync.load\n.end\npulse\n",
+		".sem a[=1, b\nsync.load post a\nsync.load post b\n",
+		".tensor A[4, 4 fp16 in\n.sram a[4, 4] fp16\nload a, A\nload a, A\n",
+		".sram a[4, 4] fp17\nvfill a\nvfill a\n",
+		".sram a[4, 4\nvfill a\n.free a\n",
+		".table t = [1,,2]\ngather sram:0x0, dram:0x0 table=t\n",
+		".buffer b sram:0x0+ 0..1\nvfill b rows=1 cols=1\n",
+	};
+	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct npu_error err = { .code = NPU_ERR_NONE };
+		ck_assert_ptr_null(npu_macro_text(texts[i], strlen(texts[i]), "t.npu", NULL, &err));
+		ck_assert_msg(strstr(err.text, "\nt.npu:") == NULL, "%s says: %s", texts[i], err.text);
+	}
+	for (unsigned i = 6; i < sizeof texts / sizeof texts[0]; i++) {
+		struct npu_error err = { .code = NPU_ERR_NONE };
+		if (strstr(texts[i], ".sram"))
+			continue;
+		ck_assert_ptr_null(npu_asm_text(texts[i], strlen(texts[i]), "t.npu", &err));
+		ck_assert_msg(strstr(err.text, "\nt.npu:") == NULL, "flat, %s says: %s", texts[i], err.text);
+	}
 }
 END_TEST
 
@@ -716,9 +782,11 @@ static Suite *suite(void)
 	tcase_add_test(t, a_step_says_in_which_group_the_next_buffer_lies);
 	tcase_add_test(t, parameters_come_from_the_command_line);
 	tcase_add_test(t, files_are_included_once_each_time_and_found_beside_and_in_folders);
+	tcase_add_test(t, a_file_that_is_wanted_once_is_passed_over_when_it_was_read);
 	suite_add_tcase(s, t);
 	t = tcase_create("mistakes");
 	tcase_add_loop_test(t, mistakes_are_told_with_place_and_remedy, 0, sizeof mistakes / sizeof mistakes[0]);
+	tcase_add_test(t, one_mistake_is_one_message);
 	tcase_add_test(t, errors_in_other_files_say_how_they_were_reached);
 	tcase_add_test(t, what_nests_without_end_is_refused);
 	tcase_add_test(t, the_name_of_a_region_means_the_same_with_and_without_other_macros);

@@ -197,7 +197,7 @@ static bool declare_param(struct npu_mac *s, const struct npu_mac_decl *d)
 static bool declare_let(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	struct npu_mac_value value;
-	struct npu_mac_binding *b = d->symbol->binding;
+	struct npu_mac_binding *b = npu_mac_bound(s, d->symbol);
 	uint32_t frame = s->depth ? s->macro_frame + 1 : 0;
 	if (!npu_mac_value(s, d->value, &value))
 		return false;
@@ -573,7 +573,7 @@ bool npu_mac_place_pending(struct npu_mac *s)
 
 static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node, uint32_t line)
 {
-	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? node->symbol->binding : NULL;
+	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? npu_mac_bound(s, node->symbol) : NULL;
 	if (!b || b->value.kind != NPU_MAC_OBJECT || b->value.object->kind != NPU_MAC_BUFFER_OBJECT)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
 					 ".free takes the name of a buffer, or of an array%s",
@@ -630,7 +630,7 @@ static bool make_elements(struct npu_mac *s, struct npu_mac_object *o, uint32_t 
 static struct npu_mac_object *element_object(struct npu_mac *s, const struct npu_mac_decl *d,
 					     enum npu_mac_object_kind kind, uint32_t *index)
 {
-	const struct npu_mac_binding *b = d->symbol->binding;
+	const struct npu_mac_binding *b = npu_mac_bound(s, d->symbol);
 	struct npu_mac_object *o = b && b->value.kind == NPU_MAC_OBJECT ? b->value.object : NULL;
 	int64_t i = 0;
 	if (d->array && !npu_mac_int_in(s, d->count, "an index", 0, NPU_MAC_MAX_OBJECTS - 1, &i))

@@ -44,12 +44,12 @@ static bool unknown(struct npu_mac *s, const struct npu_mac_node *node)
 	if (*span.begin == '"' || span.end > node->span.end)
 		span = node->span;
 	return npu_mac_refuse_as(s, NPU_ERR_VALUE, span, "%s means nothing here%s", node->symbol->name,
-				 npu_mac_hint(s, span).text);
+				 node->symbol->binding ? NPU_MAC_HIDDEN : npu_mac_hint(s, span).text);
 }
 
 static bool name_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
-	const struct npu_mac_binding *binding = node->symbol->binding;
+	const struct npu_mac_binding *binding = npu_mac_bound(s, node->symbol);
 	if (!binding)
 		return unknown(s, node);
 	if (binding->value.kind != NPU_MAC_INT)
@@ -166,25 +166,25 @@ static struct npu_mac_choices named_values(const char *name)
 	return (struct npu_mac_choices){ NULL, 0, true };
 }
 
-static bool is_word(const struct npu_mac_node *node)
+static bool is_word(const struct npu_mac *s, const struct npu_mac_node *node)
 {
-	const struct npu_mac_binding *b = node->symbol->binding;
+	const struct npu_mac_binding *b = npu_mac_bound(s, node->symbol);
 	return b && b->value.kind == NPU_MAC_WORD;
 }
 
 /* A name that stands for a word, else the name itself, whatever else it means. */
-static const char *word_of(const struct npu_mac_node *node)
+static const char *word_of(const struct npu_mac *s, const struct npu_mac_node *node)
 {
-	return is_word(node) ? node->symbol->binding->value.word : node->symbol->name;
+	return is_word(s, node) ? npu_mac_bound(s, node->symbol)->value.word : node->symbol->name;
 }
 
 /* mask == causal: whether a name stands for that word. */
-static bool compares_words(const struct npu_mac_node *node)
+static bool compares_words(const struct npu_mac *s, const struct npu_mac_node *node)
 {
 	const struct npu_mac_node *a = node->a, *b = node->b;
 	bool equality = node->op == NPU_PUNCT2('=', '=') || node->op == NPU_PUNCT2('!', '=');
 	return equality && a->kind == NPU_MAC_NAME && b->kind == NPU_MAC_NAME && !a->n && !b->n &&
-	       (is_word(a) || is_word(b));
+	       (is_word(s, a) || is_word(s, b));
 }
 
 /* A word that the other side can never be is a misspelt one. */
@@ -192,9 +192,9 @@ static bool check_word(struct npu_mac *s, const struct npu_mac_node *node, const
 {
 	char list[160];
 	size_t used = 0;
-	if (is_word(node) || !is_word(other))
+	if (is_word(s, node) || !is_word(s, other))
 		return true;
-	const struct npu_mac_choices *choices = &other->symbol->binding->value.choices;
+	const struct npu_mac_choices *choices = &npu_mac_bound(s, other->symbol)->value.choices;
 	const char *word = node->symbol->name;
 	if (choices->open && named_values(word).n)
 		return true;
@@ -214,14 +214,14 @@ static bool check_word(struct npu_mac *s, const struct npu_mac_node *node, const
 
 static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
-	*out = (strcmp(word_of(node->a), word_of(node->b)) == 0) == (node->op == NPU_PUNCT2('=', '='));
+	*out = (strcmp(word_of(s, node->a), word_of(s, node->b)) == 0) == (node->op == NPU_PUNCT2('=', '='));
 	return check_word(s, node->a, node->b) && check_word(s, node->b, node->a);
 }
 
 static bool binary_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
 	int64_t a, b;
-	if (compares_words(node))
+	if (compares_words(s, node))
 		return compare_words(s, node, out);
 	if (!npu_mac_int(s, node->a, &a))
 		return false;
@@ -430,7 +430,7 @@ bool npu_mac_real(struct npu_mac *s, const struct npu_mac_node *node, double *ou
 const char *npu_mac_word(struct npu_mac *s, const struct npu_mac_node *node)
 {
 	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
-	const struct npu_mac_binding *binding = plain ? node->symbol->binding : NULL;
+	const struct npu_mac_binding *binding = plain ? npu_mac_bound(s, node->symbol) : NULL;
 	if (plain && !binding)
 		return node->symbol->name;
 	if (plain && binding->value.kind == NPU_MAC_WORD)
@@ -470,12 +470,13 @@ bool npu_mac_text(struct npu_mac *s, const struct npu_mac_piece *piece, char *ou
 		uint64_t left = size - used;
 		const struct npu_mac_node *node = piece->value;
 		int64_t number;
+		const struct npu_mac_binding *named =
+		    node && node->kind == NPU_MAC_NAME && !node->n ? npu_mac_bound(s, node->symbol) : NULL;
 		if (!node) {
 			snprintf(out + used, left, "%.*s", (int)(piece->length < size ? piece->length : size),
 				 piece->text);
-		} else if (node->kind == NPU_MAC_NAME && !node->n && node->symbol->binding &&
-			   node->symbol->binding->value.kind == NPU_MAC_WORD) {
-			snprintf(out + used, left, "%s", node->symbol->binding->value.word);
+		} else if (named && named->value.kind == NPU_MAC_WORD) {
+			snprintf(out + used, left, "%s", named->value.word);
 		} else if (npu_mac_int(s, node, &number)) {
 			snprintf(out + used, left, "%" PRId64, number);
 		} else {
@@ -488,9 +489,9 @@ bool npu_mac_text(struct npu_mac *s, const struct npu_mac_piece *piece, char *ou
 
 /* ---- arguments and .let ---- */
 
-static bool is_object_name(const struct npu_mac_node *node)
+static bool is_object_name(const struct npu_mac *s, const struct npu_mac_node *node)
 {
-	const struct npu_mac_binding *binding = node->kind == NPU_MAC_NAME ? node->symbol->binding : NULL;
+	const struct npu_mac_binding *binding = node->kind == NPU_MAC_NAME ? npu_mac_bound(s, node->symbol) : NULL;
 	return binding && (binding->value.kind == NPU_MAC_OBJECT || binding->value.kind == NPU_MAC_VIEW ||
 			   binding->value.kind == NPU_MAC_SEM);
 }
@@ -504,8 +505,9 @@ static bool is_sem(const struct npu_mac_value *value)
 bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct npu_mac_value *out)
 {
 	bool plain = node->kind == NPU_MAC_NAME && !node->n && !node->turned;
-	if (plain && node->symbol->binding) {
-		*out = node->symbol->binding->value;
+	const struct npu_mac_binding *bound = plain ? npu_mac_bound(s, node->symbol) : NULL;
+	if (bound) {
+		*out = bound->value;
 		return out->kind != NPU_MAC_VIEW || (out->view = npu_mac_keep_view(s, out->view)) != NULL;
 	}
 	struct npu_mac_choices choices = plain ? named_values(node->symbol->name) : (struct npu_mac_choices){ .n = 0 };
@@ -518,12 +520,12 @@ bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct np
 	int64_t condition;
 	if (node->kind == NPU_MAC_CHOICE)
 		return npu_mac_int(s, node->a, &condition) && npu_mac_value(s, condition ? node->b : node->c, out);
-	if (is_object_name(node) && is_sem(&node->symbol->binding->value)) {
+	if (is_object_name(s, node) && is_sem(&npu_mac_bound(s, node->symbol)->value)) {
 		out->kind = NPU_MAC_SEM;
 		return npu_mac_sem_of(s, node, &out->sem);
 	}
-	bool offset = node->kind == NPU_MAC_BINARY && (node->op == '+' || node->op == '-') && is_object_name(node->a);
-	if (is_object_name(node) || node->kind == NPU_MAC_ADDRESS || offset) {
+	bool offset = node->kind == NPU_MAC_BINARY && (node->op == '+' || node->op == '-') && is_object_name(s, node->a);
+	if (is_object_name(s, node) || node->kind == NPU_MAC_ADDRESS || offset) {
 		struct npu_mac_view view;
 		out->kind = NPU_MAC_VIEW;
 		return npu_mac_view_of(s, node, &view) && (out->view = npu_mac_keep_view(s, &view)) != NULL;

@@ -113,6 +113,14 @@ struct npu_mac_binding *npu_mac_bind(struct npu_mac *s, struct npu_mac_symbol *s
 	return binding;
 }
 
+struct npu_mac_binding *npu_mac_bound(const struct npu_mac *s, const struct npu_mac_symbol *symbol)
+{
+	struct npu_mac_binding *binding = symbol->binding;
+	while (binding && binding->frame != 0 && binding->frame != s->macro_frame + 1)
+		binding = binding->below;
+	return binding;
+}
+
 struct npu_mac_kept_view {
 	struct npu_mac_view view;
 	struct npu_mac_kept_view *next;

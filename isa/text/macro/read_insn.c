@@ -174,7 +174,7 @@ static bool read_call(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (!stmt->call.symbol)
 		return false;
 	/* in the body of a macro it may be one that comes later */
-	if (!s->keep && !stmt->call.symbol->macro)
+	if (!s->keep && !stmt->call.symbol->macro && !stmt->call.symbol->announced && !s->missing)
 		return npu_mac_refuse(s, stmt->span, "no instruction and no macro is called %s%s",
 				      stmt->call.symbol->name, npu_mac_hint_any(s, stmt->span).text);
 	npu_mac_advance(s);

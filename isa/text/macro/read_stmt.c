@@ -477,10 +477,16 @@ static bool read_loc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 static bool read_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
 	stmt->kind = NPU_MAC_INCLUDE;
+	if (npu_mac_is_word(s, "once")) {
+		stmt->plain.once = true;
+		npu_mac_advance(s);
+	}
 	stmt->plain.span = npu_mac_here(s);
 	if (s->blocks)
 		return npu_mac_refuse(s, stmt->span, ".include stands outside of .for, .if and .macro");
-	return (stmt->plain.text = npu_mac_read_string(s, "a file in quotes")) != NULL;
+	s->missing |= s->cursor.token.kind != NPU_TOKEN_STRING;
+	return (stmt->plain.text = npu_mac_read_string(s, stmt->plain.once ? "a file in quotes" : "once, or a file in quotes")) !=
+	       NULL;
 }
 
 /* ---- blocks ---- */
@@ -628,12 +634,16 @@ static bool read_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	stmt->kind = NPU_MAC_MACRO;
 	if (s->blocks) {
 		npu_mac_refuse(s, stmt->span, ".macro stands outside of .for, .if and .macro");
+		s->missing = true;
 		read_block(s, stmt, false);
 		return close_block(s, stmt) && false;
 	}
 	s->keep = true;
 	struct npu_mac_macro *m = npu_mac_alloc(s, 1, sizeof *m);
 	bool ok = m && (m->name = read_symbol(s, "the name of the macro", &m->span)) != NULL;
+	if (ok)
+		m->name->announced = true;
+	s->missing |= !ok;
 	if (ok && npu_symbols_find(&s->mnemonics, m->name->name, m->name->length))
 		ok = npu_mac_refuse(s, m->span, "%s is an instruction", m->name->name);
 	ok = ok && read_macro_params(s, m);

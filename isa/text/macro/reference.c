@@ -75,7 +75,7 @@ static const struct npu_reference_node *tensor_of(struct npu_mac *s, const struc
 
 static const struct npu_reference_node *name_of(struct npu_mac *s, const struct npu_mac_node *node)
 {
-	const struct npu_mac_binding *b = node->symbol->binding;
+	const struct npu_mac_binding *b = npu_mac_bound(s, node->symbol);
 	if (!b) {
 		npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "no tensor before this one is called %s%s",
 				  node->symbol->name, npu_mac_hint(s, node->span).text);

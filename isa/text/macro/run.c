@@ -348,6 +348,23 @@ static bool find_file(struct npu_mac *s, const char *name, struct npu_mac_span s
 	return true;
 }
 
+/* By name or, where a file has several, by contents. */
+static bool same_file(const struct npu_mac_file *a, const struct npu_mac_file *b)
+{
+	size_t size = (size_t)(a->source.end - a->source.begin);
+	return strcmp(a->source.file, b->source.file) == 0 ||
+	       (size && size == (size_t)(b->source.end - b->source.begin) &&
+		memcmp(a->source.begin, b->source.begin, size) == 0);
+}
+
+static bool was_read(const struct npu_mac *s, const struct npu_mac_file *file)
+{
+	for (const struct npu_mac_file *f = s->files; f; f = f->next)
+		if (f != file && same_file(f, file))
+			return true;
+	return false;
+}
+
 static bool run_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
 	struct npu_mac_file *file;
@@ -356,6 +373,8 @@ static bool run_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 		return npu_mac_refuse(s, stmt->span, "files in files more than %d deep", NPU_MAC_MAX_DEPTH);
 	if (!find_file(s, stmt->plain.text, stmt->plain.span, &file))
 		return false;
+	if (stmt->plain.once && was_read(s, file))
+		return true;
 	/* open files are those around this line; the text is the same file whatever its name */
 	const struct npu_mac_cursor outside = s->cursor;
 	for (const struct npu_mac_open *o = s->open; o; o = o->below)

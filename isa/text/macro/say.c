@@ -40,7 +40,12 @@ struct npu_mac_where npu_mac_where(const struct npu_mac *s, struct npu_mac_span 
 	return where;
 }
 
-/* " i=2, mask=causal": the arguments that are numbers and words. */
+static const struct npu_mac_object *object_of(const struct npu_mac_value *v)
+{
+	return v->kind == NPU_MAC_OBJECT ? v->object : v->kind == NPU_MAC_VIEW ? v->view->object : NULL;
+}
+
+/* " i=2, mask=causal, x=k": numbers and words as they are, the rest by name. */
 static void args_text(const struct npu_mac_frame *f, char *out, size_t size)
 {
 	size_t used = 0;
@@ -53,6 +58,9 @@ static void args_text(const struct npu_mac_frame *f, char *out, size_t size)
 						 v->number);
 		else if (v->kind == NPU_MAC_WORD)
 			used += (size_t)snprintf(out + used, size - used, "%s %s=%s", used ? "," : "", name, v->word);
+		else if (object_of(v))
+			used += (size_t)snprintf(out + used, size - used, "%s %s=%s%s", used ? "," : "", name,
+						 object_of(v)->name, v->kind == NPU_MAC_VIEW && !v->view->whole ? "[...]" : "");
 	}
 }
 
@@ -71,7 +79,8 @@ static void note_frames(struct npu_mac *s)
 			break;
 		case NPU_MAC_IN_MACRO:
 			args_text(f, args, sizeof args);
-			npu_error_note(s->err, "  in macro %s%s, used at %s", f->symbol->name, args, where.text);
+			npu_error_note(s->err, "  in macro %s%s%s, used at %s", f->symbol->name,
+				       *args ? " with" : "", args, where.text);
 			break;
 		case NPU_MAC_IN_FILE:
 			npu_error_note(s->err, "  included at %s", where.text);
@@ -196,8 +205,8 @@ struct npu_mac_hint npu_mac_hint_kinds(const struct npu_mac *s, struct npu_mac_s
 	for (uint32_t i = 0; i < s->symbols.capacity && n < MOST_NAMES; i++) {
 		const struct npu_symbol *slot = &s->symbols.slots[i];
 		const struct npu_mac_symbol *symbol = slot->name ? (void *)(uintptr_t)slot->value : NULL;
-		if (symbol && symbol->binding && symbol->length < LONGEST_NAME &&
-		    (!kinds || is_of(symbol->binding, kinds)))
+		const struct npu_mac_binding *bound = symbol ? npu_mac_bound(s, symbol) : NULL;
+		if (bound && symbol->length < LONGEST_NAME && (!kinds || is_of(bound, kinds)))
 			names[n++] = symbol->name;
 	}
 	return nearest_of(names, n, wanted);

@@ -104,6 +104,7 @@ struct npu_mac_symbol {
 	/* where a tensor, and semaphores, of this name were declared: the program has them to its end */
 	struct npu_mac_span tensor, sem;
 	struct npu_mac_macro *macro;
+	bool announced; /* a .macro of this name was read, perhaps with mistakes that were told */
 };
 
 /* A file that was read. Its text stays to the end. */
@@ -169,6 +170,7 @@ struct npu_mac {
 	bool failed;  /* nothing more runs */
 	bool reading; /* in the parser, which goes on after an error */
 	bool stopped; /* it does not */
+	bool missing; /* a line that may have brought macros was refused: unknown ones are no mistakes of their own */
 	struct npu_mac_cursor cursor;
 	struct npu_mac_file *files;
 	struct npu_arena *arena;  /* to the end of assembling */
@@ -230,6 +232,7 @@ bool npu_mac_no_memory(struct npu_mac *);
 struct npu_mac_where {
 	char text[96];
 };
+#define NPU_MAC_HIDDEN "; it does where this macro is used, and can be an argument"
 struct npu_mac_where npu_mac_where(const struct npu_mac *, struct npu_mac_span);
 /* The file of a span, NULL: the one that is assembled. */
 const char *npu_mac_other_file(const struct npu_mac *, struct npu_mac_span);
@@ -251,6 +254,9 @@ void npu_mac_pool_fini(struct npu_mac *);
 struct npu_mac_symbol *npu_mac_symbol(struct npu_mac *, const char *name, uint64_t length);
 struct npu_mac_binding *npu_mac_bind(struct npu_mac *, struct npu_mac_symbol *, struct npu_mac_value,
 				     struct npu_mac_span);
+/* What a name means here: what this macro (outside of macros: this block) or the file calls so. Where a macro is used its
+ * names mean nothing. NULL: nothing. */
+struct npu_mac_binding *npu_mac_bound(const struct npu_mac *, const struct npu_mac_symbol *);
 /* A copy of a view, which the binding that it goes into frees. */
 struct npu_mac_view *npu_mac_keep_view(struct npu_mac *, const struct npu_mac_view *);
 void npu_mac_drop_value(struct npu_mac *, struct npu_mac_value *);

@@ -191,6 +191,7 @@ struct npu_mac_stmt {
 		} page;
 		struct {
 			const char *text; /* of .program, .include; file of .loc or NULL */
+			bool once;        /* .include once */
 			struct npu_mac_node *number;
 			struct npu_mac_span span;
 		} plain;

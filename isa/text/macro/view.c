@@ -32,7 +32,8 @@ static const struct npu_mac_value *find_indexed(struct npu_mac *s, const struct 
 	int length = snprintf(name, sizeof name, "%s[%" PRId64 "]", node->symbol->name, i);
 	const struct npu_symbol *found = npu_symbols_find(&s->symbols, name, (uint64_t)length);
 	const struct npu_mac_symbol *symbol = found ? (void *)(uintptr_t)found->value : NULL;
-	return symbol && symbol->binding ? &symbol->binding->value : NULL;
+	const struct npu_mac_binding *binding = symbol ? npu_mac_bound(s, symbol) : NULL;
+	return binding ? &binding->value : NULL;
 }
 
 /* What a name stands for; *first: brackets that belong to the name; `kinds`: what would be right, 1 << object kind. */
@@ -46,10 +47,11 @@ static const struct npu_mac_value *bound(struct npu_mac *s, const struct npu_mac
 		return indexed;
 	if (*span.begin == '"' || span.end > node->span.end)
 		span = node->span;
-	if (node->symbol->binding)
-		return &node->symbol->binding->value;
+	const struct npu_mac_binding *binding = npu_mac_bound(s, node->symbol);
+	if (binding)
+		return &binding->value;
 	npu_mac_refuse_as(s, NPU_ERR_VALUE, span, "nothing is called %s%s", node->symbol->name,
-			  npu_mac_hint_kinds(s, span, kinds).text);
+			  node->symbol->binding ? NPU_MAC_HIDDEN : npu_mac_hint_kinds(s, span, kinds).text);
 	return NULL;
 }
 
