@@ -47,11 +47,15 @@ struct npu_reference_node {
 	uint64_t shape[NPU_MAX_RANK];
 };
 
+#define NPU_MACRO_ANY_SIZE UINT64_MAX
+
 /* What the source says about the contents of a tensor. */
 struct npu_macro_tensor {
 	bool seeded;
 	uint64_t seed;
 	const char *file; /* contents of an input, expected contents of an output; NULL: none */
+	const char *source; /* where the text names it: file, line, column */
+	uint32_t line, column;
 	const struct npu_reference_node *reference; /* of an output; NULL: none */
 };
 
@@ -79,6 +83,9 @@ struct npu_macro_options {
 	/* The text of a file, malloc'ed; NULL when it cannot be read, with an error other than "no such file" in *err.
 	 * NULL: .include is refused. */
 	char *(*read)(void *context, const char *path, uint64_t *nbytes, struct npu_error *err);
+	/* The bytes of a file that a tensor names; NPU_MACRO_ANY_SIZE where they cannot be told (a pipe); false with an error.
+	 * NULL: such files are not looked at. */
+	bool (*size)(void *context, const char *path, uint64_t *nbytes, struct npu_error *err);
 	void *context;
 	uint32_t max_insns; /* 0: NPU_MACRO_MAX_INSNS */
 	uint64_t max_turns; /* of all loops and macros together; 0: NPU_MACRO_MAX_TURNS */

@@ -3,6 +3,7 @@
 #include "sim/macro_load.h"
 #include "sim/config_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +40,18 @@ static char *read_include(void *context, const char *path, uint64_t *nbytes, str
 	return NULL;
 }
 
+static bool file_size(void *context, const char *path, uint64_t *nbytes, struct npu_error *err)
+{
+	struct stat st;
+	(void)context;
+	if (stat(path, &st) != 0)
+		return npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return npu_fail(err, NPU_ERR_IO, "%s is a folder; name a file", path);
+	*nbytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : NPU_MACRO_ANY_SIZE;
+	return true;
+}
+
 /* Half of the memory that is there: an instruction takes 84 bytes, and growing an array needs both of its sizes. */
 static uint32_t most_insns(void)
 {
@@ -57,6 +70,7 @@ static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char 
 		.nparams = load->nparams,
 		.folders = folders,
 		.read = read_include,
+		.size = file_size,
 		.max_insns = most_insns(),
 	};
 	unsigned at = 0;
@@ -70,15 +84,8 @@ static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char 
 	return npu_macro_text(text, nbytes, name, &options, err);
 }
 
-static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *name, const struct macro_load *load,
-				struct npu_error *err)
+static struct npu_macro *wrap(struct npu_program *program, struct npu_error *err)
 {
-	if (load->nparams) {
-		npu_fail(err, NPU_ERR_USAGE, "%s: %s is binary, and parameters belong to kernels and to text",
-			 load->params[0], name);
-		return NULL;
-	}
-	struct npu_program *program = npu_program_decode((const uint8_t *)text, nbytes, name, err);
 	struct npu_macro *m = program ? calloc(1, sizeof *m) : NULL;
 	if (m)
 		m->program = program;
@@ -89,10 +96,38 @@ static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *n
 	return m;
 }
 
+static bool takes_params(const char *name, const struct macro_load *load, struct npu_error *err)
+{
+	return !load->nparams || npu_fail(err, NPU_ERR_USAGE, "%s: %s is binary, and parameters belong to kernels and to text",
+					  load->params[0], name);
+}
+
+/* Looked at in place: what is no program says so in its first bytes, however long it is. */
+static struct npu_macro *load_mapped(const char *path, uint64_t nbytes, const struct macro_load *load,
+				     struct npu_error *err)
+{
+	if (nbytes > BINARY_FILE_MAX)
+		npu_fail(err, NPU_ERR_IO, "%s: larger than %llu KiB, the most that is read", path, (unsigned long long)(BINARY_FILE_MAX >> 10));
+	else if (takes_params(path, load, err))
+		return wrap(npu_program_read(path, err), err);
+	return NULL;
+}
+
+static struct npu_macro *decode(const char *text, uint64_t nbytes, const char *name, const struct macro_load *load,
+				struct npu_error *err)
+{
+	if (!takes_params(name, load, err))
+		return NULL;
+	return wrap(npu_program_decode((const uint8_t *)text, nbytes, name, err), err);
+}
+
 struct npu_macro *macro_load(const char *path, const struct macro_load *load, struct npu_error *err)
 {
 	uint64_t nbytes;
 	bool binary = has_suffix(path, ".npub");
+	struct stat st;
+	if (binary && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		return load_mapped(path, (uint64_t)st.st_size, load, err);
 	char *text = read_whole_file(path, binary ? BINARY_FILE_MAX : TEXT_FILE_MAX, &nbytes, err);
 	if (!text)
 		return NULL;

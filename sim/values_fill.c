@@ -137,9 +137,12 @@ bool values_fill(struct values *v, struct npu_error *err)
 		if (values_is_input(&p->tensors[i]) && !fill_seeded(v, &p->tensors[i], err))
 			return false;
 	for (uint32_t i = 0; v->request.macro && v->request.macro->tensors && i < p->ntensors; i++) {
-		struct values_file own = { p->tensors[i].name, v->request.macro->tensors[i].file };
-		if (own.path && values_is_input(&p->tensors[i]) && !fill_from(v, &own, err))
+		const struct npu_macro_tensor *said = &v->request.macro->tensors[i];
+		struct values_file own = { p->tensors[i].name, said->file };
+		if (own.path && values_is_input(&p->tensors[i]) && !fill_from(v, &own, err)) {
+			npu_error_place(err, said->source, said->line, said->column);
 			return false;
+		}
 	}
 	for (unsigned i = 0; i < v->request.nfiles; i++)
 		if (!fill_from(v, &v->request.files[i], err))

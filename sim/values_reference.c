@@ -507,8 +507,13 @@ bool values_reference(const struct values *v, uint32_t t, double exp_error, doub
 	const struct values_request *r = &v->request;
 	const struct npu_tensor *tensor_of = &r->program->tensors[t];
 	uint64_t n = values_elements(tensor_of);
-	if (!r->macro->tensors[t].reference)
-		return expected_from(tensor_of, r->macro->tensors[t].file, value, error, n, err);
+	const struct npu_macro_tensor *said = &r->macro->tensors[t];
+	if (!said->reference) {
+		bool ok = expected_from(tensor_of, said->file, value, error, n, err);
+		if (!ok)
+			npu_error_place(err, said->source, said->line, said->column);
+		return ok;
+	}
 	struct evaluation e = { .v = v, .exp_error = exp_error, .operand = coarsest(r->program), .err = err };
 	struct grid grid;
 	look_for_online(&e, r->program);

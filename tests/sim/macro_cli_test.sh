@@ -147,6 +147,32 @@ says 1 'data/copy.npu:6:10: local is 16 x 64 and makes rows 16, but dram is 32 x
 sed -i 's/{16, 64}//; s/32\] fp16 out/32] fp16 out seed=3/' data/copy.npu
 says 2 'data/copy.npu:2:33: the program fills B: seed= is for inputs' run data/copy.npu --values
 
+# A file that a tensor names is looked at where it is named, in every command.
+for command in run check 'run --values' 'asm -o x.npub'; do
+    printf '%s\n' '.sram a[32, 32] fp16' '.tensor A[32, 32] fp16 in file="none.bin"' 'load a, A' >data/file.npu
+    says 2 'data/file.npu:2:32: data/none.bin: cannot be read: No such file or directory' $command data/file.npu
+    has '^ +[|] {32}\^~{9}$' err
+    sed -i 's/none.bin/ones.bin/; s/32, 32/32, 33/' data/file.npu
+    says 2 'data/file.npu:2:32: data/ones.bin has 2,048 bytes; tensor A is exactly 2,112' $command data/file.npu
+done
+printf '%s\n' '.tensor A[32] fp16 in file="."' '.sram a[32] fp16' 'load a, A' >data/file.npu
+says 2 'data/file.npu:1:28: data/. is a folder; name a file' run data/file.npu
+# a pipe has no size before it is read
+printf '%s\n' ".tensor A[32] fp16 in file=\"$PWD/pipe\"" '.sram a[32] fp16' 'load a, A' >data/file.npu
+mkfifo pipe
+head -c 10 /dev/zero >pipe &
+says 2 "data/file.npu:1:28: $PWD/pipe: 10 bytes; tensor A is exactly 64" run data/file.npu --values
+wait
+
+# What is no program says so at once, however long it is: gigabytes are not read.
+truncate -s 7G long.npub
+says 2 'long.npub: not a .npub program: it does not begin with its magic number' run long.npub
+truncate -s 20G long.npub
+says 2 'long.npub: larger than 8388608 KiB, the most that is read' run long.npub
+mv long.npub long.npu
+says 2 'long.npu: larger than 1048576 KiB, the most that is read' run long.npu
+rm long.npu
+
 # What a reference may say: of a program that copies, every way to say "the same", and other things.
 copies() {
     printf '%s\n' '.tensor A[2, 8, 16] fp16 in' '.tensor I[16, 16] fp16 in file="unit.bin"' ".tensor B[2, 8, 16] fp16 out = $1" \

@@ -379,6 +379,30 @@ static const char *beside(struct npu_mac *s, const char *name)
 	return path;
 }
 
+/* file=: it is there, and as long as the tensor. */
+static bool take_file(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o,
+		      struct npu_macro_tensor *t)
+{
+	struct npu_error err = { .code = NPU_ERR_NONE };
+	const char *source;
+	uint64_t bytes;
+	if (!(t->file = beside(s, d->file)))
+		return false;
+	npu_mac_place_of(s, d->file_span, &source, &t->line, &t->column);
+	if (source && !(t->source = kept_text(s, s->result, source)))
+		return false;
+	if (d->dir == NPU_TENSOR_OUT && o->layout != NPU_LAYOUT_ROW)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->file_span,
+					 "the expected contents of %s would have to be row-major", o->name);
+	if (!s->options->size)
+		return true;
+	if (!s->options->size(s->options->context, t->file, &bytes, &err))
+		return npu_mac_refuse_as(s, err.code, d->file_span, "%s", err.text);
+	return bytes == o->bytes || bytes == NPU_MACRO_ANY_SIZE ||
+	       npu_mac_refuse_as(s, NPU_ERR_VALUE, d->file_span, "%s has %s bytes; tensor %s is exactly %s", t->file,
+				 npu_count_text(bytes).text, o->name, npu_count_text(o->bytes).text);
+}
+
 static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
 {
 	struct npu_macro_tensor *t = &s->tensors[o->index];
@@ -395,7 +419,7 @@ static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, str
 		t->seeded = true;
 		t->seed = (uint64_t)seed;
 	}
-	if (d->file && !(t->file = beside(s, d->file)))
+	if (d->file && !take_file(s, d, o, t))
 		return false;
 	if (!d->value)
 		return true;

@@ -189,6 +189,7 @@ static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned all
 		if (!npu_mac_take(s, '='))
 			return npu_mac_expected(s, "=");
 		if (options[i].bit == OPT_FILE) {
+			d->file_span = npu_mac_here(s);
 			if (!(d->file = npu_mac_read_string(s, "a file in quotes")))
 				return false;
 		} else if (!read_into(s, (struct npu_mac_node **)((char *)d + options[i].node))) {

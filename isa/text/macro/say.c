@@ -26,17 +26,28 @@ const char *npu_mac_other_file(const struct npu_mac *s, struct npu_mac_span span
 	return f->next ? f->source.file : NULL; /* the last of the list was the first to be read */
 }
 
+void npu_mac_place_of(const struct npu_mac *s, struct npu_mac_span span, const char **file, uint32_t *line,
+		      uint32_t *column)
+{
+	const struct npu_source *source = span.begin ? source_of(s, span.begin) : NULL;
+	*file = source ? source->file : NULL;
+	*line = *column = source ? 1 : 0;
+	for (const char *c = source ? source->begin : span.begin; c < span.begin; c++) {
+		*column = *c == '\n' ? 1 : *column + 1;
+		*line += *c == '\n';
+	}
+}
+
 struct npu_mac_where npu_mac_where(const struct npu_mac *s, struct npu_mac_span span)
 {
 	struct npu_mac_where where = { "" };
-	const struct npu_source *source = span.begin ? source_of(s, span.begin) : NULL;
-	uint32_t line = 1;
-	if (!source)
+	const char *file;
+	uint32_t line, column;
+	npu_mac_place_of(s, span, &file, &line, &column);
+	if (!file)
 		return where;
-	for (const char *c = source->begin; c < span.begin; c++)
-		line += *c == '\n';
-	size_t length = strlen(source->file), shown = length < 72 ? length : 72;
-	snprintf(where.text, sizeof where.text, "%s:%" PRIu32, source->file + (length - shown), line);
+	size_t length = strlen(file), shown = length < 72 ? length : 72;
+	snprintf(where.text, sizeof where.text, "%s:%" PRIu32, file + (length - shown), line);
 	return where;
 }
 

@@ -234,6 +234,8 @@ struct npu_mac_where {
 };
 #define NPU_MAC_HIDDEN "; it does where this macro is used, and can be an argument"
 struct npu_mac_where npu_mac_where(const struct npu_mac *, struct npu_mac_span);
+/* File, line and column of a span. */
+void npu_mac_place_of(const struct npu_mac *, struct npu_mac_span, const char **file, uint32_t *line, uint32_t *column);
 /* The file of a span, NULL: the one that is assembled. */
 const char *npu_mac_other_file(const struct npu_mac *, struct npu_mac_span);
 struct npu_mac_hint {

@@ -129,6 +129,7 @@ struct npu_mac_decl {
 	unsigned dir;
 	struct npu_mac_node *at, *layout, *seed, *bank, *step, *align, *bytes, *initial, *max, *first, *last, *sequence;
 	const char *file;
+	struct npu_mac_span file_span;
 	struct npu_mac_node *value;    /* of .param and .let, reference of a tensor */
 	struct npu_mac_node **entries; /* of a table */
 	unsigned nentries;
