@@ -63,6 +63,7 @@ struct npu_macro_param {
 	const char *name;
 	const char *value; /* as text */
 	const char *words; /* "none|causal", what it may be; NULL: a number, or any word */
+	const char *meaning; /* the comment of its line; empty: none */
 };
 
 struct npu_macro {

@@ -4,6 +4,7 @@
 #include "sim/cmd/emit_macro.h"
 
 #include "isa/macro.h"
+#include "isa/units.h"
 #include "sim/simulate_parts.h"
 #include "traces/programs.h"
 
@@ -137,12 +138,16 @@ static uint64_t buffer_bytes(const struct npu_program *p)
 
 /* Whether a source fits the machine. `same`: and takes the buffers that the kernel took. Otherwise it may have more, for
  * some kernels spare a second buffer of what comes once. */
-static bool fits(const char *text, const struct npu_program *program, const struct npu_capacity *capacity, bool same)
+static bool fits(const char *text, const struct npu_program *program, const struct npu_capacity *capacity, bool same,
+		 struct npu_error *why)
 {
 	struct npu_macro_options options = { .capacity = capacity };
-	struct npu_error ignored = { .code = NPU_ERR_NONE };
-	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, &ignored);
-	bool ok = m && (!same || (m->program->nbuffers == program->nbuffers &&
+	*why = (struct npu_error){ .code = NPU_ERR_NONE };
+	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, why);
+	if (m && m->program->ninsns != program->ninsns)
+		npu_fail(why, NPU_ERR_VALUE, "it makes %s of this, and the kernel %" PRIu32,
+			 npu_number_of(m->program->ninsns, "instruction").text, program->ninsns);
+	bool ok = m && why->code == NPU_ERR_NONE && (!same || (m->program->nbuffers == program->nbuffers &&
 				  buffer_bytes(m->program) == buffer_bytes(program)));
 	npu_macro_free(m);
 	return ok;
@@ -154,8 +159,15 @@ char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, c
 	char *text = source_of(kernel, args, err);
 	int buffering = npu_param_index(kernel, "buffering");
 	struct npu_args fewer = *args;
-	for (bool same = false; text && !fits(text, program, capacity, same); same = true) {
+	struct npu_error why;
+	for (bool same = false; text && !fits(text, program, capacity, same, &why); same = true) {
 		free(text);
+		if (why.code != NPU_ERR_NONE && why.code != NPU_ERR_FIT) {
+			npu_fail(err, NPU_ERR_VALUE,
+				 "the source of %s does not take this: %.*s; --style=flat writes the instructions",
+				 kernel->name, (int)strcspn(why.text, "\n"), why.text);
+			return NULL;
+		}
 		if (buffering < 0 || fewer.value[buffering] == 0) {
 			npu_fail(err, NPU_ERR_FIT,
 				 "%s has no room for all of its second buffers here and takes %" PRIu32

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "isa/plain.h"
 #include "isa/units.h"
 
 static int list(void)
@@ -83,13 +84,20 @@ static void print_file_parameters(const struct npu_macro *m, const struct npu_ma
 	table_column(table, "default", TABLE_NUMBER);
 	table_column(table, "value", TABLE_NUMBER);
 	table_column(table, "legal", TABLE_WORD);
+	bool meant = false;
+	for (unsigned i = 0; i < m->nparams; i++)
+		meant |= m->params[i].meaning[0] != '\0';
+	if (meant)
+		table_column(table, "meaning", TABLE_TEXT);
 	for (unsigned i = 0; i < m->nparams; i++) {
+		char meaning[256];
 		const struct npu_macro_param *param = &m->params[i];
 		const char *initial = default_of(without, param->name);
 		bool number = *param->value == '-' || isdigit((unsigned char)*param->value);
 		const char *cells[] = { param->name, initial ? initial : "-", param->value,
-					param->words ? param->words : number ? "a number" : "a word" };
-		table_row(table, cells, 4);
+					param->words ? param->words : number ? "a number" : "a word", meaning };
+		npu_plain(param->meaning, strlen(param->meaning), meaning, sizeof meaning);
+		table_row(table, cells, meant ? 5 : 4);
 	}
 	table_print(table);
 }

@@ -206,7 +206,7 @@ has '#[0-9]+ load, h=0 i=0 j=256, region "head 0, q tile 0": writes' out
 # The source of a kernel, with the parameters of the command line, takes the cycles of the kernel.
 says 0 '' emit flash_attention seq=256 heads=2 mask=causal dtype=bf16 tile_q=64 --style=macro -o mine.npu
 has '^\.param dtype=bf16\|fp16$' mine.npu
-has '^\.param mask=causal\|none$' mine.npu
+has '^\.param mask=causal\|none\|padding\|window$' mine.npu
 says 0 '' run mine.npu -q --report npu.json
 says 0 '' run flash_attention seq=256 heads=2 mask=causal dtype=bf16 tile_q=64 -q --report c.json
 diff <(figures c.json) <(figures npu.json) || fail 'emit --style=macro: other figures'
@@ -217,8 +217,31 @@ done
 says 1 'gemm has no room for all of its second buffers here and takes 7 buffers; its source takes as many of each: --style=flat writes the instructions' \
     emit gemm --hw tiny-256k --style=macro
 says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
-says 2 'mask=window: the source of flash_attention knows none|causal; --style=flat writes the rest' \
-    emit flash_attention mask=window --style macro
+# Every parameter of such a kernel is one of its source.
+for kernel in qk_tiled flash_attention gemm mask_softmax kv_fetch_paged; do
+    for source in "$kernel" "$traces/$kernel.npu"; do
+        "$NPUSIM" kernel show "$source" | awk '/^parameter/ { on = 1; next } !NF { on = 0 } on { print $1 }' |
+            sort >"of_${source##*.}"
+    done
+    mv "of_$kernel" of_c
+    checks=$((checks + 1))
+    [ -s of_c ] && cmp -s of_c of_npu || fail "$kernel: other parameters: $(diff of_c of_npu)"
+done
+says 0 '' kernel show "$traces/flash_attention.npu"
+has '^valid +1024 +1024  a number +keys that are no padding with mask=padding$' out
+for mask in 'mask=causal seq_q=100' 'mask=window window=100' 'mask=window window=7 seq_q=33' 'mask=padding valid=150' 'mask=none seq_q=300'; do
+    # shellcheck disable=SC2086 # a list of assignments
+    for kernel in 'flash_attention tile_q=64 tile_kv=32 kv_heads=2' 'mask_softmax tile_rows=16'; do
+        says 0 '' emit $kernel seq=200 heads=4 head_dim=64 $mask --style=macro -o mine.npu
+        says 0 '' run mine.npu -q --values --report npu.json
+        says 0 '' run $kernel seq=200 heads=4 head_dim=64 $mask -q --report c.json
+        diff <(figures c.json) <(figures npu.json) || fail "$kernel $mask: other figures"
+    done
+done
+says 2 'the source of flash_attention does not take this: seq_q=80 must be at most seq=64: queries are its last positions; --style=flat writes the instructions' \
+    emit flash_attention mask=causal seq=64 seq_q=80 --style macro
+says 2 'the source of flash_attention does not take this: valid=0 must be 1 to seq=64: some key is seen; --style=flat writes the instructions' \
+    emit flash_attention mask=padding seq=64 valid=0 --style macro
 says 2 '--style=macro writes text, and mine.npub would be binary' emit gemm --style=macro -o mine.npub
 says 2 '--style loops: flat or macro would be right' emit gemm --style loops
 

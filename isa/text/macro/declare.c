@@ -124,6 +124,24 @@ static const char *list_choices(struct npu_mac *s, const char *const *choices)
 	return list;
 }
 
+/* The comment of the line of a declaration. */
+static const char *comment_of(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	const struct npu_source *source = &s->cursor.file->source;
+	const char *at = d->span.end, *end = memchr(at, '\n', (size_t)(source->end - at));
+	bool quoted = false;
+	for (end = end ? end : source->end; at < end && (quoted || *at != ';'); at++)
+		quoted ^= *at == '"';
+	while (at < end && (*at == ';' || *at == ' ' || *at == '\t'))
+		at++;
+	while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	const char *copy = npu_arena_text(s->result, at, (size_t)(end - at));
+	if (!copy)
+		npu_mac_no_memory(s);
+	return copy;
+}
+
 static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_value *value)
 {
 	char text[32];
@@ -139,6 +157,7 @@ static bool record_param(struct npu_mac *s, const struct npu_mac_decl *d, const 
 	p->name = kept_text(s, s->result, d->symbol->name);
 	p->value = kept_text(s, s->result, value->kind == NPU_MAC_WORD ? value->word : text);
 	p->words = list_choices(s, d->choices);
+	p->meaning = comment_of(s, d);
 	s->nparams++;
 	return p->name && p->value && !s->failed;
 }
