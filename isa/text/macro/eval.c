@@ -262,37 +262,28 @@ static bool ceil_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t
 	return true;
 }
 
-static bool call_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+/* Of all arguments, one after the other. */
+static bool extreme_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
 {
 	int64_t x;
-	switch ((enum npu_mac_function)node->op) {
-	case NPU_MAC_FN_CEIL:
-		return ceil_int(s, node, out);
-	case NPU_MAC_FN_MIN:
-	case NPU_MAC_FN_MAX:
-		if (!npu_mac_int(s, node->args[0], out))
+	for (unsigned i = 0; i < node->n; i++) {
+		if (!npu_mac_int(s, node->args[i], &x))
 			return false;
-		for (unsigned i = 1; i < node->n; i++) {
-			if (!npu_mac_int(s, node->args[i], &x))
-				return false;
-			if (node->op == NPU_MAC_FN_MIN ? x < *out : x > *out)
-				*out = x;
-		}
-		return true;
-	case NPU_MAC_FN_ABS:
-		if (!npu_mac_int(s, node->args[0], &x))
-			return false;
-		*out = x;
-		return x >= 0 || !__builtin_sub_overflow(0, x, out) || overflow(s, node);
-	case NPU_MAC_FN_SQRT:
-	case NPU_MAC_FN_EXP:
-	case NPU_MAC_FN_SOFTMAX:
-	case NPU_MAC_FN_CAUSAL:
-	case NPU_MAC_FN_PADDED:
-	case NPU_MAC_FN_REPEAT:
-	case NPU_MAC_FN_COUNT:
-		break;
+		if (i == 0 || (node->op == NPU_MAC_FN_MIN ? x < *out : x > *out))
+			*out = x;
 	}
+	return true;
+}
+
+static bool call_int(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
+{
+	if (node->op == NPU_MAC_FN_CEIL)
+		return ceil_int(s, node, out);
+	if (node->op == NPU_MAC_FN_MIN || node->op == NPU_MAC_FN_MAX)
+		return extreme_int(s, node, out);
+	if (node->op == NPU_MAC_FN_ABS)
+		return npu_mac_int(s, node->args[0], out) &&
+		       (*out >= 0 || !__builtin_sub_overflow(0, *out, out) || overflow(s, node));
 	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "this function gives no whole number");
 }
 
@@ -335,94 +326,71 @@ bool npu_mac_int_in(struct npu_mac *s, const struct npu_mac_node *node, const ch
 
 /* ---- reals ---- */
 
+/* What has no meaning of its own for reals is an integer. */
+static bool whole_as_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
+{
+	int64_t whole;
+	if (!npu_mac_int(s, node, &whole))
+		return false;
+	*out = (double)whole;
+	return true;
+}
+
 static bool binary_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
 {
 	double a, b;
-	int64_t truth;
-	switch (node->op) {
-	case '+':
-	case '-':
-	case '*':
-	case '/':
-		break;
-	default: /* what has no meaning for reals is an integer */
-		if (!npu_mac_int(s, node, &truth))
-			return false;
-		*out = (double)truth;
-		return true;
-	}
+	if (node->op > 0xff || !strchr("+-*/", node->op))
+		return whole_as_real(s, node, out);
 	if (!npu_mac_real(s, node->a, &a) || !npu_mac_real(s, node->b, &b))
 		return false;
 	*out = node->op == '+' ? a + b : node->op == '-' ? a - b : node->op == '*' ? a * b : a / b;
 	return true;
 }
 
+static bool extreme_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
+{
+	double x;
+	for (unsigned i = 0; i < node->n; i++) {
+		if (!npu_mac_real(s, node->args[i], &x))
+			return false;
+		*out = i == 0 ? x : node->op == NPU_MAC_FN_MIN ? fmin(*out, x) : fmax(*out, x);
+	}
+	return true;
+}
+
 static bool call_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
 {
 	double x;
-	int64_t whole;
-	switch ((enum npu_mac_function)node->op) {
-	case NPU_MAC_FN_SQRT:
-	case NPU_MAC_FN_EXP:
-	case NPU_MAC_FN_ABS:
-		if (!npu_mac_real(s, node->args[0], &x))
-			return false;
-		*out = node->op == NPU_MAC_FN_SQRT ? sqrt(x) : node->op == NPU_MAC_FN_EXP ? exp(x) : fabs(x);
-		return true;
-	case NPU_MAC_FN_MIN:
-	case NPU_MAC_FN_MAX:
-		if (!npu_mac_real(s, node->args[0], out))
-			return false;
-		for (unsigned i = 1; i < node->n; i++) {
-			if (!npu_mac_real(s, node->args[i], &x))
-				return false;
-			*out = node->op == NPU_MAC_FN_MIN ? fmin(*out, x) : fmax(*out, x);
-		}
-		return true;
-	case NPU_MAC_FN_CEIL:
-	case NPU_MAC_FN_SOFTMAX:
-	case NPU_MAC_FN_CAUSAL:
-	case NPU_MAC_FN_PADDED:
-	case NPU_MAC_FN_REPEAT:
-	case NPU_MAC_FN_COUNT:
-		break;
-	}
-	if (!npu_mac_int(s, node, &whole))
+	if (node->op == NPU_MAC_FN_MIN || node->op == NPU_MAC_FN_MAX)
+		return extreme_real(s, node, out);
+	if (node->op != NPU_MAC_FN_SQRT && node->op != NPU_MAC_FN_EXP && node->op != NPU_MAC_FN_ABS)
+		return whole_as_real(s, node, out);
+	if (!npu_mac_real(s, node->args[0], &x))
 		return false;
-	*out = (double)whole;
+	*out = node->op == NPU_MAC_FN_SQRT ? sqrt(x) : node->op == NPU_MAC_FN_EXP ? exp(x) : fabs(x);
 	return true;
 }
 
 bool npu_mac_real(struct npu_mac *s, const struct npu_mac_node *node, double *out)
 {
-	int64_t whole;
-	switch ((enum npu_mac_node_kind)node->kind) {
-	case NPU_MAC_REAL:
+	int64_t condition;
+	if (node->kind == NPU_MAC_REAL) {
 		*out = node->real;
 		return true;
-	case NPU_MAC_UNARY:
-		if (node->op != '-')
-			break;
+	}
+	if (node->kind == NPU_MAC_UNARY && node->op == '-') {
 		if (!npu_mac_real(s, node->a, out))
 			return false;
 		*out = -*out;
 		return true;
-	case NPU_MAC_BINARY:
-		return binary_real(s, node, out);
-	case NPU_MAC_CALL:
-		return call_real(s, node, out);
-	case NPU_MAC_CHOICE:
-		return npu_mac_int(s, node->a, &whole) && npu_mac_real(s, whole ? node->b : node->c, out);
-	case NPU_MAC_NUMBER:
-	case NPU_MAC_NAME:
-	case NPU_MAC_ADDRESS:
-	case NPU_MAC_TURN:
-		break;
 	}
-	if (!npu_mac_int(s, node, &whole))
-		return false;
-	*out = (double)whole;
-	return true;
+	if (node->kind == NPU_MAC_BINARY)
+		return binary_real(s, node, out);
+	if (node->kind == NPU_MAC_CALL)
+		return call_real(s, node, out);
+	if (node->kind == NPU_MAC_CHOICE)
+		return npu_mac_int(s, node->a, &condition) && npu_mac_real(s, condition ? node->b : node->c, out);
+	return whole_as_real(s, node, out);
 }
 
 /* ---- words and text ---- */

@@ -42,6 +42,29 @@ static bool read_into(struct npu_mac *s, struct npu_mac_node **out)
 	return (*out = npu_mac_read_expr(s)) != NULL;
 }
 
+/* A mark that must follow. */
+static bool need(struct npu_mac *s, uint16_t punct, const char *what)
+{
+	return npu_mac_take(s, punct) || npu_mac_expected(s, what);
+}
+
+/* The one declaration of a line. */
+static struct npu_mac_decl *one_decl(struct npu_mac *s, struct npu_mac_stmt *stmt, enum npu_mac_stmt_kind kind,
+				     const char *what)
+{
+	stmt->kind = kind;
+	return stmt->decls = new_decl(s, what);
+}
+
+/* [n] behind the name of an array, or nothing */
+static bool read_count(struct npu_mac *s, struct npu_mac_decl *d)
+{
+	if (!npu_mac_take(s, '['))
+		return true;
+	d->array = true;
+	return read_into(s, &d->count) && need(s, ']', "]");
+}
+
 static bool read_program(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
 	stmt->kind = NPU_MAC_PROGRAM;
@@ -86,8 +109,8 @@ static bool read_assignments(struct npu_mac *s, struct npu_mac_stmt *stmt, enum 
 		struct npu_mac_decl *d = new_decl(s, kind == NPU_MAC_PARAM ? "the name of the parameter" : "a name");
 		if (!d)
 			return false;
-		if (!npu_mac_take(s, '='))
-			return npu_mac_expected(s, kind == NPU_MAC_PARAM ? "= and the default" : "= and a value");
+		if (!need(s, '=', kind == NPU_MAC_PARAM ? "= and the default" : "= and a value"))
+			return false;
 		if (!(kind == NPU_MAC_PARAM ? read_param(s, d) : read_into(s, &d->value)))
 			return false;
 		*last = d;
@@ -125,7 +148,7 @@ static bool read_shape(struct npu_mac *s, struct npu_mac_decl *d)
 		if (!read_into(s, &d->shape[d->rank++]))
 			return false;
 	} while (npu_mac_take(s, ','));
-	return npu_mac_take(s, ']') || npu_mac_expected(s, "a comma or ]");
+	return need(s, ']', "a comma or ]");
 }
 
 /* A word is followed by others: no operators. */
@@ -186,8 +209,8 @@ static bool read_options(struct npu_mac *s, struct npu_mac_decl *d, unsigned all
 			return npu_mac_refuse(s, here, "no option is called %.*s%s", (int)(here.end - here.begin),
 					      here.begin, npu_mac_hint_of(names, n, here).text);
 		npu_mac_advance(s);
-		if (!npu_mac_take(s, '='))
-			return npu_mac_expected(s, "=");
+		if (!need(s, '=', "="))
+			return false;
 		if (options[i].bit == OPT_FILE) {
 			d->file_span = npu_mac_here(s);
 			if (!(d->file = npu_mac_read_string(s, "a file in quotes")))
@@ -218,9 +241,7 @@ static bool read_dir(struct npu_mac *s, unsigned *out)
 /* NAME[shape] dtype dir [dram:address] [options] [= reference] */
 static bool read_tensor(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	struct npu_mac_decl *d = new_decl(s, "the name of the tensor");
-	stmt->kind = NPU_MAC_TENSOR;
-	stmt->decls = d;
+	struct npu_mac_decl *d = one_decl(s, stmt, NPU_MAC_TENSOR, "the name of the tensor");
 	if (!d)
 		return false;
 	if (!npu_mac_is(s, '['))
@@ -241,9 +262,7 @@ static bool read_tensor(struct npu_mac *s, struct npu_mac_stmt *stmt)
 /* NAME[count][shape] dtype options; the count and its brackets may be missing */
 static bool read_local(struct npu_mac *s, struct npu_mac_stmt *stmt, bool accum)
 {
-	struct npu_mac_decl *d = new_decl(s, "the name of the buffer");
-	stmt->kind = NPU_MAC_BUFFERS;
-	stmt->decls = d;
+	struct npu_mac_decl *d = one_decl(s, stmt, NPU_MAC_BUFFERS, "the name of the buffer");
 	if (!d)
 		return false;
 	d->accum = accum;
@@ -276,30 +295,15 @@ static bool read_acc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 /* NAME sram:a+bytes first..end, as flat text has it */
 static bool read_buffer(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	struct npu_mac_decl *d = new_decl(s, "the name of the buffer");
-	stmt->kind = NPU_MAC_BUFFER;
-	stmt->decls = d;
-	if (!d)
-		return false;
-	if (npu_mac_take(s, '[')) {
-		d->array = true;
-		if (!read_into(s, &d->count))
-			return false;
-		if (!npu_mac_take(s, ']'))
-			return npu_mac_expected(s, "]");
-	}
-	d->at = npu_mac_read_unary(s);
-	if (!d->at)
+	struct npu_mac_decl *d = one_decl(s, stmt, NPU_MAC_BUFFER, "the name of the buffer");
+	if (!d || !read_count(s, d) || !(d->at = npu_mac_read_unary(s)))
 		return false;
 	if (d->at->kind != NPU_MAC_ADDRESS || d->at->op == 'd')
 		return npu_mac_refuse(s, d->at->span, "expected a local address, sram:0x... or acc:0x...");
-	if (!npu_mac_take(s, '+'))
-		return npu_mac_expected(s, "+ and the size in bytes");
-	if (!(d->bytes = npu_mac_read_unary(s)) || !(d->first = npu_mac_read_unary(s)))
-		return false;
-	if (!npu_mac_take(s, NPU_PUNCT2('.', '.')))
-		return npu_mac_expected(s, ".. and the instruction at which its life is over");
-	return (d->last = npu_mac_read_unary(s)) != NULL;
+	return need(s, '+', "+ and the size in bytes") && (d->bytes = npu_mac_read_unary(s)) != NULL &&
+	       (d->first = npu_mac_read_unary(s)) != NULL &&
+	       need(s, NPU_PUNCT2('.', '.'), ".. and the instruction at which its life is over") &&
+	       (d->last = npu_mac_read_unary(s)) != NULL;
 }
 
 static bool read_free(struct npu_mac *s, struct npu_mac_stmt *stmt)
@@ -325,15 +329,8 @@ static bool read_sems(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	stmt->kind = NPU_MAC_SEMS;
 	do {
 		struct npu_mac_decl *d = new_decl(s, "the name of the semaphore");
-		if (!d)
+		if (!d || !read_count(s, d))
 			return false;
-		if (npu_mac_take(s, '[')) {
-			d->array = true;
-			if (!read_into(s, &d->count))
-				return false;
-			if (!npu_mac_take(s, ']'))
-				return npu_mac_expected(s, "]");
-		}
 		if (npu_mac_take(s, '=') && !read_into(s, &d->initial))
 			return false;
 		if (npu_mac_is_word(s, "max") && npu_lex_take_equals(&s->cursor.lexer)) {
@@ -388,46 +385,28 @@ static bool read_entries(struct npu_mac *s, struct npu_mac_decl *d)
 /* NAME [dram:address] [sequence=n] = [pages] or shuffle(n, seed) */
 static bool read_table(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
-	struct npu_mac_decl *d = new_decl(s, "the name of the table");
-	stmt->kind = NPU_MAC_TABLE;
-	stmt->decls = d;
-	if (!d)
+	struct npu_mac_decl *d = one_decl(s, stmt, NPU_MAC_TABLE, "the name of the table");
+	if (!d || !read_count(s, d))
 		return false;
-	if (npu_mac_take(s, '[')) {
-		d->array = true;
-		if (!read_into(s, &d->count))
-			return false;
-		if (!npu_mac_take(s, ']'))
-			return npu_mac_expected(s, "]");
-	}
 	if (npu_mac_is_word(s, "dram")) {
 		npu_mac_advance(s);
-		if (!npu_mac_take(s, ':'))
-			return npu_mac_expected(s, "dram:0x...");
-		if (!read_into(s, &d->at))
+		if (!need(s, ':', "dram:0x...") || !read_into(s, &d->at))
 			return false;
 	}
 	if (npu_mac_is_word(s, "sequence")) {
 		npu_mac_advance(s);
-		if (!npu_mac_take(s, '='))
-			return npu_mac_expected(s, "=");
-		if (!read_into(s, &d->sequence))
+		if (!need(s, '=', "=") || !read_into(s, &d->sequence))
 			return false;
 	}
-	if (!npu_mac_take(s, '='))
-		return npu_mac_expected(s, "= [page, page, ...] or = shuffle(pages, seed)");
+	if (!need(s, '=', "= [page, page, ...] or = shuffle(pages, seed)"))
+		return false;
 	if (npu_mac_is(s, '['))
 		return read_entries(s, d);
 	if (!npu_mac_is_word(s, "shuffle"))
 		return npu_mac_expected(s, "[page, page, ...] or shuffle(pages, seed)");
 	npu_mac_advance(s);
-	if (!npu_mac_take(s, '('))
-		return npu_mac_expected(s, "(pages, seed)");
-	if (!read_into(s, &d->bytes))
-		return false;
-	if (!npu_mac_take(s, ','))
-		return npu_mac_expected(s, "a comma and the seed");
-	return read_into(s, &d->seed) && (npu_mac_take(s, ')') || npu_mac_expected(s, ")"));
+	return need(s, '(', "(pages, seed)") && read_into(s, &d->bytes) && need(s, ',', "a comma and the seed") &&
+	       read_into(s, &d->seed) && need(s, ')', ")");
 }
 
 static const char *const states[] = {
@@ -562,9 +541,7 @@ static bool read_for(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (ok)
 		npu_mac_advance(s);
 	ok = ok && read_into(s, &stmt->loop.from);
-	if (ok && !npu_mac_take(s, NPU_PUNCT2('.', '.')))
-		ok = npu_mac_expected(s, ".. and the end of the range");
-	ok = ok && read_into(s, &stmt->loop.to);
+	ok = ok && need(s, NPU_PUNCT2('.', '.'), ".. and the end of the range") && read_into(s, &stmt->loop.to);
 	if (ok && npu_mac_is_word(s, "step")) {
 		npu_mac_advance(s);
 		ok = read_into(s, &stmt->loop.step);
