@@ -41,6 +41,13 @@ static struct npu_finding *sorted(struct npu_checker *c)
 	return out;
 }
 
+static void count_severity(struct npu_check_report *report, enum npu_check_severity severity)
+{
+	report->errors += severity == NPU_CHECK_ERROR;
+	report->warnings += severity == NPU_CHECK_WARNING;
+	report->notes += severity == NPU_CHECK_NOTE;
+}
+
 static struct npu_check_report *close_report(struct npu_checker *c)
 {
 	struct npu_check_report *report = npu_arena_alloc(c->arena, 1, sizeof *report);
@@ -55,12 +62,8 @@ static struct npu_check_report *close_report(struct npu_checker *c)
 					     .untold = c->untold,
 					     .redundant = c->redundant,
 					     .arena = c->arena };
-	for (uint32_t i = 0; i < c->nfindings; i++) {
-		enum npu_check_severity severity = npu_check_severity_of(findings[i].kind);
-		report->errors += severity == NPU_CHECK_ERROR;
-		report->warnings += severity == NPU_CHECK_WARNING;
-		report->notes += severity == NPU_CHECK_NOTE;
-	}
+	for (uint32_t i = 0; i < c->nfindings; i++)
+		count_severity(report, npu_check_severity_of(findings[i].kind));
 	return report;
 }
 
@@ -97,6 +100,32 @@ struct npu_check_report *npu_check(const struct npu_program *program, const stru
 			 npu_number_of(program->ninsns, "instruction").text);
 	}
 	return report;
+}
+
+static const char *copied(struct npu_check_report *report, const char *text)
+{
+	return npu_arena_text(report->arena, text, strlen(text));
+}
+
+bool npu_check_add(struct npu_check_report *report, const struct npu_finding *found, struct npu_error *err)
+{
+	struct npu_finding *all = npu_arena_alloc(report->arena, report->nfindings + (uint64_t)1, sizeof *all);
+	struct npu_finding f = *found;
+	uint32_t at = 0;
+	f.text = copied(report, f.text);
+	f.notes = copied(report, f.notes);
+	f.bytes.name = copied(report, f.bytes.name ? f.bytes.name : "");
+	if (!all || !f.text || !f.notes || !f.bytes.name)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for a finding");
+	while (at < report->nfindings && first_insn(&report->findings[at]) <= first_insn(&f))
+		at++;
+	memcpy(all, report->findings, at * sizeof *all);
+	all[at] = f;
+	memcpy(all + at + 1, report->findings + at, (report->nfindings - at) * sizeof *all);
+	report->findings = all;
+	report->nfindings++;
+	count_severity(report, npu_check_severity_of(f.kind));
+	return true;
 }
 
 void npu_check_free(struct npu_check_report *report)

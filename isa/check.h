@@ -82,6 +82,9 @@ struct npu_check_options {
  * that refuses the program or memory runs out. The report refers to the program, which must outlive it. */
 struct npu_check_report *npu_check(const struct npu_program *, const struct npu_check_options *options,
 				   struct npu_error *);
+/* Adds what was found by other means, at its place among the others; its texts and names are copied, its `record` is not.
+ * False when memory runs out: the report is as it was. */
+bool npu_check_add(struct npu_check_report *, const struct npu_finding *, struct npu_error *);
 void npu_check_free(struct npu_check_report *);
 
 #ifdef __cplusplus

@@ -85,7 +85,11 @@ bool values_print(const struct values *, FILE *, const struct report_style *);
 json_t *values_json(const struct values *);
 /* A tensor's bytes as they lie in DRAM, to a file ("-": stdout). */
 bool values_dump(const struct values *, const char *tensor, const char *path, struct npu_error *);
+/* The first line of that error into `out`, cut to `size`; returns `out`. Of an output with a wrong element only. */
+char *values_mismatch_text(const struct values_output *, char *out, size_t size);
+/* Whether an output has a reference to be compared with. */
+bool values_has_any_reference(const struct values_request *);
 /* What it takes, roughly, on the machine where docs/values.md was measured. */
-double values_seconds(const struct values *);
+double values_seconds(const struct values_request *);
 
 #endif

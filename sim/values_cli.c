@@ -127,7 +127,7 @@ bool values_open(const struct cli *cli, const struct work *work, struct values *
 
 static void tell_time(const struct values *v)
 {
-	double seconds = values_seconds(v);
+	double seconds = values_seconds(&v->request);
 	if (seconds >= LONG_SECONDS && isatty(STDERR_FILENO))
 		fprintf(stderr, "values: %.1f G MACs, about %.0f s\n", (double)v->macs * 1e-9, seconds);
 }

@@ -150,17 +150,24 @@ static void note_writer(const struct npu_program *p, uint32_t insn, struct npu_e
 			       p->place[insn].line && region[0] ? ", " : "", region[0] ? "in region " : "", region);
 }
 
+char *values_mismatch_text(const struct values_output *o, char *out, size_t size)
+{
+	char at[128], bound[48] = "exactly";
+	if (o->bound > 0)
+		snprintf(bound, sizeof bound, "within %.3g", o->bound);
+	snprintf(out, size, "%s%s is %.9g, expected %.9g %s; %s of %s %s wrong", o->tensor->name,
+		 index_text(o->tensor, o->first_wrong, at), o->got, o->expected, bound, npu_count_text(o->wrong).text,
+		 npu_number_of(o->elements, "element").text, o->wrong == 1 ? "is" : "are");
+	return out;
+}
+
 bool values_mismatch(const struct values *v, unsigned output, struct npu_error *err)
 {
 	const struct values_output *o = &v->outputs[output];
-	char at[128], bound[48] = "exactly";
+	char text[640];
 	if (o->wrong == 0)
 		return false;
-	if (o->bound > 0)
-		snprintf(bound, sizeof bound, "within %.3g", o->bound);
-	npu_fail(err, NPU_ERR_MISMATCH, "%s%s is %.9g, expected %.9g %s; %s of %s %s wrong", o->tensor->name,
-		 index_text(o->tensor, o->first_wrong, at), o->got, o->expected, bound, npu_count_text(o->wrong).text,
-		 npu_number_of(o->elements, "element").text, o->wrong == 1 ? "is" : "are");
+	npu_fail(err, NPU_ERR_MISMATCH, "%s", values_mismatch_text(o, text, sizeof text));
 	note_writer(v->request.program, o->writer, err);
 	return true;
 }

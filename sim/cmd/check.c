@@ -72,6 +72,23 @@ static const struct format {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
+static const char *const value_modes[] = {
+	[CHECK_VALUES_AUTO] = "auto", [CHECK_VALUES_NO] = "no", [CHECK_VALUES_YES] = "yes"
+};
+enum { VALUE_MODES = sizeof value_modes / sizeof *value_modes };
+
+static bool find_value_mode(const struct cli *cli, enum check_values_mode *mode, struct npu_error *err)
+{
+	const char *name = cli_value(cli, "values");
+	*mode = CHECK_VALUES_AUTO;
+	for (unsigned i = 0; i < VALUE_MODES; i++)
+		if (!name || strcmp(name, value_modes[i]) == 0) {
+			*mode = (enum check_values_mode)i;
+			return true;
+		}
+	return npu_fail(err, NPU_ERR_USAGE, "--values %.40s: auto, no or yes would be right", name);
+}
+
 static const struct format *find_format(const struct cli *cli, struct npu_error *err)
 {
 	const char *name = cli_value(cli, "format");
@@ -94,7 +111,7 @@ static bool write_result(const struct cli *cli, const struct format *format, con
 	return false;
 }
 
-static int check(const struct cli *cli, const struct format *format, const struct work *work)
+static int check(const struct cli *cli, const struct format *format, enum check_values_mode values, const struct work *work)
 {
 	struct npu_error err = { 0 };
 	struct check_result result;
@@ -104,9 +121,10 @@ static int check(const struct cli *cli, const struct format *format, const struc
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bool ok = check_work(&result, work, cli->words[0], &options, &err);
 	clock_gettime(CLOCK_MONOTONIC, &end);
+	bool right = ok && check_values(&result, values, &err);
 	if (ok && options.redundant)
 		check_measure(&result);
-	if (ok && write_result(cli, format, &result, &err))
+	if (right && write_result(cli, format, &result, &err))
 		status = check_status(&result, cli_value(cli, "werror"));
 	else
 		status = cli_fail(&err);
@@ -124,17 +142,20 @@ static int run(struct cli *cli)
 	struct work work = { 0 };
 	struct npu_error err = { 0 };
 	const struct format *format = find_format(cli, &err);
-	if (!format)
+	enum check_values_mode values;
+	if (!format || !find_value_mode(cli, &values, &err))
 		return cli_fail(&err);
 	int status = work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err)
-			 ? check(cli, format, &work)
+			 ? check(cli, format, values, &work)
 			 : cli_fail(&err);
 	work_fini(&work);
 	return status;
 }
 
-static void values(const char *option, struct cli_words *words)
+static void words_of(const char *option, struct cli_words *words)
 {
+	for (unsigned i = 0; strcmp(option, "values") == 0 && i < VALUE_MODES; i++)
+		cli_word(words, value_modes[i], NULL);
 	for (unsigned i = 0; strcmp(option, "format") == 0 && i < FORMATS; i++)
 		cli_word(words, formats[i].name, NULL);
 }
@@ -148,6 +169,9 @@ static const struct cli_option options[] = {
 	{ "redundant", 0, NULL,
 	  "also look for what could be left out: waits that order nothing, with the cycles that they cost (16 are measured), "
 	  "writes that nobody reads" },
+	{ "values", 0, "WHEN",
+	  "whether to execute the program, too, and compare what it computes with its reference: auto (the default: when it "
+	  "has one and takes no more than about a second), no, yes" },
 	{ "werror", 0, NULL, "exit with status 1 when there are warnings, too" },
 	{ "time", 0, NULL, "print on stderr how long it took" },
 	MACRO_INCLUDE_OPTION,
@@ -161,10 +185,10 @@ const struct cli_command cmd_check = {
 	.text =
 	    "Proves that the values of a program do not depend on timing, or names two instructions, the bytes they "
 	    "touch, and the order that is missing between them. Also finds deadlock, counts that overflow, reads of "
-	    "what "
-	    "nobody wrote, accesses past the end of a buffer, tensor or page, and accesses off the DRAM granule or "
-	    "bank "
-	    "word of the machine. All findings come at once; the exit status is 1 when one of them is an error.\n"
+	    "what nobody wrote, accesses past the end of a buffer, tensor or page, pages of other sequences, and accesses "
+	    "off the DRAM granule or bank word of the machine. A kernel, and a text file that says what its outputs "
+	    "should be, is also executed, and outputs that differ from the reference are errors as well. All findings "
+	    "come at once; the exit status is 1 when one of them is an error.\n"
 	    "\n"
 	    "  npusim check flash_attention seq=1024 heads=8 head_dim=128\n"
 	    "  npusim check qk.npu --redundant\n"
@@ -176,5 +200,5 @@ const struct cli_command cmd_check = {
 	.takes_parameters = true,
 	.takes_plugins = true,
 	.run = run,
-	.values = values,
+	.values = words_of,
 };

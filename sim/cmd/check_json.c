@@ -122,6 +122,8 @@ json_t *check_json(const struct check_result *r)
 				   (json_int_t)report->warnings, "notes", (json_int_t)report->notes, "race_pairs",
 				   (json_int_t)report->races, "race_pairs_cut", report->races_cut, "untold", (json_int_t)report->untold);
 	bool ok = root && json_object_set_new(root, "program", program) == 0 && json_object_update(root, counts) == 0 &&
+		  json_object_set_new(root, "values", json_string(check_values_name(r->values))) == 0 &&
+		  json_object_set_new(root, "values_why", text_or_null(r->values_why)) == 0 &&
 		  json_object_set_new(root, "findings", findings) == 0;
 	json_decref(counts);
 	if (ok)
@@ -251,9 +253,9 @@ json_t *check_sarif(const struct check_result *r)
 	json_t *results = json_array();
 	for (uint32_t i = 0; i < r->report->nfindings; i++)
 		json_array_append_new(results, result_json(r, &r->report->findings[i]));
-	return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:s, s:o, s:{s:I}}]}", "$schema",
+	return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:s, s:o, s:{s:I, s:s, s:o}}]}", "$schema",
 			 "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver",
 			 "name", "npusim", "version", NPUSIM_VERSION, "rules", rules_json(), "columnKind",
 			 "utf16CodeUnits", "results", results, "properties", "untold",
-			 (json_int_t)r->report->untold);
+			 (json_int_t)r->report->untold, "values", check_values_name(r->values), "values_why", text_or_null(r->values_why));
 }

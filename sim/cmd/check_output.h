@@ -8,9 +8,24 @@
 
 #include <jansson.h>
 
+/* Whether what a program computes is looked at, too; AUTO: where it has a reference and takes no longer than a second. */
+enum check_values_mode { CHECK_VALUES_AUTO, CHECK_VALUES_NO, CHECK_VALUES_YES };
+/* What came of it. */
+enum check_values_state {
+	CHECK_VALUES_OFF,
+	CHECK_VALUES_NO_REFERENCE,
+	CHECK_VALUES_SKIPPED, /* too much work for AUTO */
+	CHECK_VALUES_FAILED,  /* it cannot be executed; where that was asked for it is an error */
+	CHECK_VALUES_COMPARED
+};
+/* "off", "no reference", "skipped", "failed", "compared" */
+const char *check_values_name(enum check_values_state);
+
 struct check_result {
 	const struct work *work;
 	struct npu_check_report *report;
+	enum check_values_state values;
+	char values_why[256]; /* of SKIPPED and FAILED, else empty */
 	struct sources *sources; /* NULL: source lines are not shown */
 	struct check_cost *costs; /* [report->nfindings] of the redundant waits, NULL: not measured */
 	uint64_t cycles;          /* of the program as it is; 0: not measured */
@@ -31,6 +46,9 @@ void check_measure(struct check_result *);
  * case. */
 bool check_work(struct check_result *, const struct work *, const char *path, const struct npu_check_options *,
 		struct npu_error *);
+/* Executes a checked program, inputs from seed 1 and exp exact, and adds outputs that differ from their reference to the
+ * findings. False with an error: memory, or YES where it cannot be done. */
+bool check_values(struct check_result *, enum check_values_mode, struct npu_error *);
 void check_result_fini(struct check_result *);
 /* 0 when there is no error (and, with `werror`, no warning), else 1. */
 int check_status(const struct check_result *, bool werror);

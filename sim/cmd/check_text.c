@@ -173,6 +173,22 @@ static void print_number(uint64_t n, const char *one, const char *many, bool *fi
 	*first = false;
 }
 
+/* Nothing where nobody asked and nothing is there to compare with. */
+static const char *values_text(const struct check_result *r)
+{
+	switch (r->values) {
+	case CHECK_VALUES_OFF:
+	case CHECK_VALUES_NO_REFERENCE:
+		break;
+	case CHECK_VALUES_SKIPPED:
+	case CHECK_VALUES_FAILED:
+		return "; values not compared: ";
+	case CHECK_VALUES_COMPARED:
+		return "; values compared";
+	}
+	return "";
+}
+
 static void print_summary(const struct check_result *r, FILE *out)
 {
 	const struct npu_check_report *report = r->report;
@@ -192,7 +208,8 @@ static void print_summary(const struct check_result *r, FILE *out)
 	print_number(report->notes, "note", "notes", &first, out);
 	if (first)
 		fputs("clean", out);
-	fprintf(out, "; %s, %s\n", npu_number_of(p->ninsns, "instruction").text, npu_number_of(p->nsems, "semaphore").text);
+	fprintf(out, "; %s, %s%s%s\n", npu_number_of(p->ninsns, "instruction").text, npu_number_of(p->nsems, "semaphore").text,
+		values_text(r), r->values_why);
 }
 
 static void print_untold(const struct check_result *r, FILE *out)

@@ -246,7 +246,10 @@ static int run_and_check(const struct cli *cli, const struct work *work, unsigne
 	struct npu_error err = { 0 };
 	struct check_result checked;
 	int status;
-	if (check_work(&checked, work, cli->words[0], &(struct npu_check_options){ 0 }, &err))
+	/* With --values the run itself compares. */
+	enum check_values_mode mode = cli_value(cli, "values") ? CHECK_VALUES_NO : CHECK_VALUES_AUTO;
+	if (check_work(&checked, work, cli->words[0], &(struct npu_check_options){ 0 }, &err) &&
+	    check_values(&checked, mode, &err))
 		status = print_findings(cli, &checked, run_work(cli, work, ideal, &checked));
 	else
 		status = cli_fail(&err);

@@ -121,6 +121,53 @@ status 1 swapped.npu --werror
 grep -q 'warning: nobody reads what #14 vcopy writes: c\[1\], SRAM 0xc8000..0xcffff (32,768 bytes)$' out ||
     fail "no word of what is never stored: $(cat out)"
 
+# What only the values tell: every byte is ordered, written, read, inside a live buffer, and the wrong one.
+cat >vals.npu <<'END'
+.tensor A[64, 64] fp16 in
+.tensor B[2, 64, 64] fp16 in
+.tensor C[64, 64] fp32 out = A @ A.T
+.sram a[2][64, 64] fp16
+.acc  c[64, 64] fp32
+.sem full, done
+  load   a[0], A
+  load   a[1], B[0]                     post full
+  matmul c, a[0], a[1].T   wait full    post done
+  store  C, c              wait done
+END
+status 1 vals.npu
+says <<'END'
+vals.npu:10:10: error: C[0,0] is -4.78513527, expected 57.5586347 within 0.000232; 4,095 of 4,096 elements are wrong
+     10 |   store  C, c              wait done
+        |          ^ #3 store: writes
+  compared with the reference of the file, inputs from seed 1; run --values --dump C=FILE writes all of it
+
+vals.npu: 1 error; 4 instructions, 2 semaphores; values compared
+END
+status 1 vals.npu --format sarif -o vals.sarif
+[ "$(jq -c '.runs[0] | [.results[0].ruleId, .results[0].locations[0].physicalLocation.region.startLine, .properties.values]' vals.sarif)" = \
+    '["values",10,"compared"]' ] || fail "SARIF of a mismatch: $(cat vals.sarif)"
+status 1 vals.npu --format json
+[ "$(jq -c '[.values, .values_why, .findings[0].kind, .findings[0].range.bytes]' out)" = '["compared",null,"values",4]' ] || fail 'JSON of a mismatch'
+status 0 vals.npu --values no
+says <<'END'
+vals.npu: clean; 4 instructions, 2 semaphores
+END
+sed 's/a\[0\], a\[1\].T/a[0], a[0].T/' vals.npu >right.npu
+status 0 right.npu
+grep -q '; values compared$' out || fail "no word of the values: $(cat out)"
+# run --check compares, too, but where --values does.
+"$NPUSIM" run vals.npu --check -q >out 2>err </dev/null && fail 'run --check of wrong values: status 0'
+grep -q 'error: C\[0,0\] is -4.78' err || fail "run --check: $(cat err)"
+# Too much work is told, not done; a file without a reference is no error unless it was asked for.
+status 0 flash_attention seq=2048 heads=8 head_dim=128
+grep -q '; values not compared: it would take about [0-9]* s (--values yes)$' out || fail "no word of what was left out: $(cat out)"
+status 0 flash_attention seq=2048 heads=8 head_dim=128 --format json
+[ "$(jq -r .values out)" = skipped ] || fail 'JSON of what was left out'
+status 2 gm.npu --values yes
+[ "$(cat err)" = 'npusim: --values yes: gm.npu has no reference; a kernel has one, and so has an out tensor with = EXPRESSION' ] || fail "$(cat err)"
+status 2 gm.npu --values maybe
+[ "$(cat err)" = 'npusim: --values maybe: auto, no or yes would be right' ] || fail "$(cat err)"
+
 # Page records are told by their own line, at the end of a file too, and name pages that there are.
 cat >pages.npu <<'END'
 .tensor pool[8, 32] fp16 inout dram:0x0
