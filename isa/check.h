@@ -69,13 +69,15 @@ struct npu_check_report {
 };
 
 /* Findings of one kind: more are counted only. The second is with `all`. */
-enum { NPU_CHECK_MOST = 100, NPU_CHECK_MOST_OF_ALL = 10000 };
+enum { NPU_CHECK_WAITING = 20, NPU_CHECK_MOST = 100, NPU_CHECK_MOST_OF_ALL = 10000 };
 
 /* All zero: no alignment checks, equal findings stand together, no notes. */
 struct npu_check_options {
 	const struct npu_capacity *capacity; /* for DRAM_GRANULE and BANK_WORD; NULL or 0: not checked */
 	bool all;                            /* every finding stands for itself */
 	bool redundant;                      /* look for notes too */
+	uint32_t waiting;                    /* most instructions behind the heads of queues that a deadlock names; 0:
+					      * NPU_CHECK_WAITING */
 };
 
 /* Finds everything at once. The program is passed through npu_program_check first. `options` may be NULL. NULL when

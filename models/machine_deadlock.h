@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* Fills `err`: each engine's waiting instruction, what it waits for, what the sequencer is stuck on. Returns false. */
+/* Fills `err`: every instruction that waits in a queue and what for (of many the first 20 behind the heads, and how many
+ * more), the full queue that the sequencer is stuck on. Returns false. */
 bool machine_tell_deadlock(const struct npu_program *program, struct engine *const engines[NPU_ENGINES],
 			   const struct semaphores *semaphores, const struct sequencer *sequencer, uint64_t cycle,
 			   struct npu_error *err);

@@ -95,21 +95,80 @@ static void read_posts(struct npu_checker *c, uint32_t insn, struct tally *talli
 
 /* ---- deadlock ---- */
 
-static const char *stuck_text(struct npu_checker *c, uint32_t insn, const char *before)
+/* "#8 load (line 17)", and what its waits need. */
+static void print_stuck(const struct npu_checker *c, uint32_t insn, FILE *out)
 {
-	char text[1600];
 	const struct npu_insn *i = &c->program->insns[insn];
-	int n = snprintf(text, sizeof text, "%s%s%s (%s) waits for", before, before[0] ? "\n" : "",
-			 npu_check_insn_name(c, insn).text, npu_check_line_name(c, insn, insn).text);
-	for (unsigned slot = 0; n > 0 && (size_t)n < sizeof text && slot < NPU_SYNC_SLOTS; slot++)
-		if (i->wait[slot].count && c->order.poster[insn][slot] != NPU_ORDER_NOBODY) {
-			uint32_t poster = c->order.poster[insn][slot];
-			n += snprintf(text + n, sizeof text - (size_t)n, " %s:%u (%s)", sem_of(c, &i->wait[slot])->name,
-				      i->wait[slot].count,
-				      poster == NPU_ORDER_NEVER ? "no post completes it"
-								: npu_check_insn_name(c, poster).text);
+	bool first = true;
+	for (unsigned slot = 0; slot < NPU_SYNC_SLOTS; slot++) {
+		uint32_t poster = c->order.poster[insn][slot];
+		if (!i->wait[slot].count || poster == NPU_ORDER_NOBODY)
+			continue;
+		fprintf(out, "%s %s:%u (%s)", first ? " waits for" : ",", sem_of(c, &i->wait[slot])->name,
+			i->wait[slot].count,
+			poster == NPU_ORDER_NEVER ? "no post completes it" : npu_check_insn_name(c, poster).text);
+		first = false;
+	}
+}
+
+static void print_place_of(const struct npu_checker *c, uint32_t insn, FILE *out)
+{
+	fprintf(out, "%s (%s)", npu_check_insn_name(c, insn).text, npu_check_line_name(c, insn, insn).text);
+}
+
+/* The instructions that no queue gets to are those from its stuck head on. */
+static uint64_t count_behind(const struct npu_order *o)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < o->nstuck; i++) {
+		unsigned e = npu_op_engine(o->program->insns[o->stuck[i]].op);
+		n += o->length[e] - o->position[o->stuck[i]] - 1;
+	}
+	return n;
+}
+
+static bool is_behind(const struct npu_order *o, uint32_t insn)
+{
+	for (uint32_t i = 0; i < o->nstuck; i++)
+		if (npu_op_engine(o->program->insns[o->stuck[i]].op) == npu_op_engine(o->program->insns[insn].op))
+			return o->position[insn] > o->position[o->stuck[i]];
+	return false;
+}
+
+static void print_behind(const struct npu_checker *c, FILE *out)
+{
+	uint64_t all = count_behind(&c->order), most = c->options.waiting ? c->options.waiting : NPU_CHECK_WAITING, named = 0;
+	for (uint32_t i = 0; i < c->program->ninsns && named < most && named < all; i++)
+		if (is_behind(&c->order, i)) {
+			fputs("behind in its queue: ", out);
+			print_place_of(c, i, out);
+			print_stuck(c, i, out);
+			fputc('\n', out);
+			named++;
 		}
-	return npu_checker_text(c, "%s", text);
+	if (all > named)
+		fprintf(out, "behind in their queues: %s more (--all names them)\n", npu_number_of(all - named, "instruction").text);
+}
+
+static const char *deadlock_notes(struct npu_checker *c)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (!out) {
+		c->out_of_memory = true;
+		return "";
+	}
+	for (uint32_t i = 0; i < c->order.nstuck; i++) {
+		print_place_of(c, c->order.stuck[i], out);
+		print_stuck(c, c->order.stuck[i], out);
+		fputc('\n', out);
+	}
+	print_behind(c, out);
+	const char *notes = fclose(out) == 0 && size ? npu_arena_text(c->arena, text, size - 1) : NULL;
+	free(text);
+	c->out_of_memory = c->out_of_memory || !notes;
+	return notes ? notes : "";
 }
 
 static void tell_deadlock(struct npu_checker *c)
@@ -125,8 +184,7 @@ static void tell_deadlock(struct npu_checker *c)
 		return;
 	f->text = npu_checker_text(c, "deadlock: %" PRIu32 " queue%s for ever, whatever the timing", c->order.nstuck,
 				   c->order.nstuck == 1 ? " waits" : "s wait");
-	for (uint32_t i = 0; i < c->order.nstuck; i++)
-		f->notes = stuck_text(c, c->order.stuck[i], f->notes);
+	f->notes = deadlock_notes(c);
 }
 
 /* ---- overflow ---- */

@@ -115,7 +115,13 @@ static int check(const struct cli *cli, const struct format *format, enum check_
 {
 	struct npu_error err = { 0 };
 	struct check_result result;
-	struct npu_check_options options = { .all = cli_value(cli, "all"), .redundant = cli_value(cli, "redundant") };
+	bool all = cli_value(cli, "all") != NULL;
+	struct npu_check_options options = {
+		.all = all,
+		.redundant = cli_value(cli, "redundant"),
+		/* A program reads all there is, but for a flood. */
+		.waiting = all || format->print != print_text ? NPU_CHECK_MOST_OF_ALL : NPU_CHECK_WAITING,
+	};
 	struct timespec begin, end;
 	int status;
 	clock_gettime(CLOCK_MONOTONIC, &begin);

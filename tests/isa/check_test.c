@@ -232,6 +232,39 @@ START_TEST(a_deadlock_names_every_queue_that_waits)
 }
 END_TEST
 
+static const struct npu_finding *deadlock_of(const struct npu_check_report *report)
+{
+	for (uint32_t i = 0; i < report->nfindings; i++)
+		if (report->findings[i].kind == NPU_CHECK_DEADLOCK)
+			return &report->findings[i];
+	ck_abort_msg("no deadlock");
+	return NULL;
+}
+
+START_TEST(a_deadlock_names_what_waits_behind_and_counts_what_it_does_not_name)
+{
+	char text[4096] = ".sem a, b\nsync.load wait a post b\nsync.store wait b post a\n";
+	struct npu_error err;
+	for (unsigned i = 0; i < 25; i++)
+		strcat(text, i % 2 ? "sync.load wait a\n" : "sync.store\n");
+	struct npu_program *p = npu_asm_text(text, strlen(text), "t.npu", &err);
+	struct npu_check_report *few = npu_check(p, NULL, &err);
+	struct npu_check_report *all = npu_check(p, &(struct npu_check_options){ .waiting = 100 }, &err);
+	const char *notes = deadlock_of(few)->notes;
+	/* Of 25 behind the two heads 20 are named. */
+	ck_assert_ptr_nonnull(strstr(notes, "\nbehind in its queue: #2 sync.store (line 4)\n"
+					    "behind in its queue: #3 sync.load (line 5) waits for a:1 (no post completes it)\n"));
+	ck_assert_ptr_nonnull(strstr(notes, "#21 sync.load (line 23)"));
+	ck_assert_ptr_null(strstr(notes, "#22 "));
+	ck_assert_ptr_nonnull(strstr(notes, "\nbehind in their queues: 5 instructions more (--all names them)"));
+	ck_assert_ptr_nonnull(strstr(deadlock_of(all)->notes, "\nbehind in its queue: #26 sync.store (line 28)"));
+	ck_assert_ptr_null(strstr(deadlock_of(all)->notes, " more"));
+	npu_check_free(few);
+	npu_check_free(all);
+	npu_program_free(p);
+}
+END_TEST
+
 START_TEST(one_sided_semaphores_are_told_once)
 {
 	struct npu_check_report *report =
@@ -610,6 +643,7 @@ int main(void)
 	tcase_add_test(races, pages_race_by_way_of_their_block_table);
 	tcase_add_test(sems, a_wait_that_comes_before_its_post_is_told_with_what_it_has_and_needs);
 	tcase_add_test(sems, a_deadlock_names_every_queue_that_waits);
+	tcase_add_test(sems, a_deadlock_names_what_waits_behind_and_counts_what_it_does_not_name);
 	tcase_add_test(sems, one_sided_semaphores_are_told_once);
 	tcase_add_test(sems, a_count_overflows_when_the_waits_may_come_too_late);
 	tcase_add_test(bytes, reading_what_nobody_wrote_is_told_to_the_byte);
