@@ -73,6 +73,10 @@ static void find(struct npu_checker *c)
 		npu_check_semaphores, npu_check_races,     npu_check_written,   npu_check_unread,      npu_check_bounds,
 		npu_check_pages,      npu_check_alignment, npu_check_redundant, npu_check_dead_writes,
 	};
+	if (c->options.sides) {
+		npu_check_sides(c);
+		return;
+	}
 	c->out_of_memory =
 	    !npu_order_init(&c->order, c->program, NPU_ORDER_NOBODY) || !npu_ranges_init(&c->ranges, c->program);
 	for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !c->out_of_memory; i++)

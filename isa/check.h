@@ -76,6 +76,7 @@ struct npu_check_options {
 	const struct npu_capacity *capacity; /* for DRAM_GRANULE and BANK_WORD; NULL or 0: not checked */
 	bool all;                            /* every finding stands for itself */
 	bool redundant;                      /* look for notes too */
+	bool sides;                          /* look for NEVER_WAITED and NEVER_POSTED and for nothing else: quickly */
 	uint32_t waiting;                    /* most instructions behind the heads of queues that a deadlock names; 0:
 					      * NPU_CHECK_WAITING */
 };

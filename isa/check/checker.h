@@ -67,6 +67,8 @@ const char *npu_check_holder(const struct npu_program *, uint32_t insn, enum npu
 
 /* The checks, each over the whole program. Memory that runs out is left in out_of_memory. */
 void npu_check_semaphores(struct npu_checker *);
+/* Only those that lack a side; takes neither order nor ranges. */
+void npu_check_sides(struct npu_checker *);
 void npu_check_races(struct npu_checker *);
 void npu_check_written(struct npu_checker *);
 void npu_check_unread(struct npu_checker *);

@@ -355,3 +355,23 @@ void npu_check_semaphores(struct npu_checker *c)
 	check_unwaited(c, tallies);
 	free(tallies);
 }
+
+/* Without an order: whether a wait that nobody posts for exceeds the initial count can be told by adding. */
+void npu_check_sides(struct npu_checker *c)
+{
+	struct tally *tallies = calloc(c->program->nsems + (uint64_t)1, sizeof *tallies);
+	c->out_of_memory = !tallies;
+	for (uint32_t i = 0; i < c->program->ninsns && !c->out_of_memory; i++) {
+		for (unsigned slot = 0; slot < NPU_SYNC_SLOTS; slot++) {
+			const struct npu_sem_ref *ref = &c->program->insns[i].wait[slot];
+			tallies[ref->sem].taken += ref->count;
+			if (ref->count && sem_of(c, ref)->poster == NPU_ENGINES &&
+			    tallies[ref->sem].taken > sem_of(c, ref)->initial)
+				tell_wait(c, i, ref, 0, NPU_ORDER_NEVER);
+		}
+		read_posts(c, i, tallies);
+	}
+	if (!c->out_of_memory)
+		check_unwaited(c, tallies);
+	free(tallies);
+}

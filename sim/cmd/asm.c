@@ -2,6 +2,7 @@
 /* npusim asm: text to binary. */
 #include "sim/cli_work.h"
 #include "sim/cmd/program_output.h"
+#include "sim/cmd/warnings.h"
 
 static int run(struct cli *cli)
 {
@@ -9,8 +10,12 @@ static int run(struct cli *cli)
 	struct npu_error err = { 0 };
 	const char *path = cli_value(cli, "output") ? cli_value(cli, "output") : "-";
 	int status = 0;
-	if (!work_config(&work, cli, &err) || !work_file(&work, cli, cli->words[0], &err) ||
-	    !program_output(work.program, path, program_form(path, PROGRAM_BINARY), &err))
+	unsigned warnings = 0;
+	bool ok = work_config(&work, cli, &err) && work_file(&work, cli, cli->words[0], &err) &&
+		  warn_of_semaphores(&work, cli->words[0], &warnings, &err);
+	if (ok && warnings && cli_value(cli, "werror"))
+		status = 1;
+	else if (!ok || !program_output(work.program, path, program_form(path, PROGRAM_BINARY), &err))
 		status = cli_fail(&err);
 	work_fini(&work);
 	return status;
@@ -18,6 +23,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
 	{ "output", 'o', "FILE", "where to: FILE.npu is text, anything else binary; - is stdout, the default" },
+	{ "werror", 0, NULL, "write nothing, and exit with status 1, when there are warnings" },
 	MACRO_INCLUDE_OPTION,
 	{ 0 },
 };
@@ -27,7 +33,7 @@ const struct cli_command cmd_asm = {
 	.synopsis = "FILE.npu|- [key=value...]",
 	.summary = "assemble a program into its binary form",
 	.text = "Buffers are placed in the memories of --hw; npu(5) is the language, `npusim isa-reference` prints its instructions. Errors carry file, line, column, a caret, "
-		"and what was being expanded. FILE.npu as the output is flat text: every loop unrolled, every address written "
+		"and what was being expanded; a semaphore that nobody waits for or nobody posts is a warning. FILE.npu as the output is flat text: every loop unrolled, every address written "
 		"out.\n"
 		"\n"
 		"  npusim asm qk.npu seq=512 -o qk.npub\n",

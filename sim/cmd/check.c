@@ -3,6 +3,7 @@
 #include "isa/units.h"
 #include "models/hw.h"
 #include "sim/cmd/check_output.h"
+#include "sim/cmd/warnings.h"
 #include "sim/output.h"
 #include "sim/report_json.h"
 
@@ -178,7 +179,7 @@ static const struct cli_option options[] = {
 	{ "values", 0, "WHEN",
 	  "whether to execute the program, too, and compare what it computes with its reference: auto (the default: when it "
 	  "has one and takes no more than about a second), no, yes" },
-	{ "werror", 0, NULL, "exit with status 1 when there are warnings, too" },
+	WERROR_OPTION,
 	{ "time", 0, NULL, "print on stderr how long it took" },
 	MACRO_INCLUDE_OPTION,
 	{ 0 },

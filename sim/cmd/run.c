@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim run: simulates a kernel or a program and tells what happened. */
 #include "sim/cmd/check_output.h"
+#include "sim/cmd/warnings.h"
 #include "sim/report_json.h"
 #include "sim/memory_plugin.h"
 #include "sim/output.h"
@@ -257,6 +258,16 @@ static int run_and_check(const struct cli *cli, const struct work *work, unsigne
 	return status;
 }
 
+static int run_and_warn(const struct cli *cli, const struct work *work, unsigned ideal)
+{
+	struct npu_error err = { 0 };
+	unsigned warnings;
+	if (!warn_of_semaphores(work, cli->words[0], &warnings, &err))
+		return cli_fail(&err);
+	int status = run_work(cli, work, ideal, NULL);
+	return status ? status : warnings && cli_value(cli, "werror");
+}
+
 static int run(struct cli *cli)
 {
 	struct work work;
@@ -270,7 +281,7 @@ static int run(struct cli *cli)
 	else if (cli_value(cli, "check"))
 		status = run_and_check(cli, &work, ideal);
 	else
-		status = run_work(cli, &work, ideal, NULL);
+		status = run_and_warn(cli, &work, ideal);
 	work_fini(&work);
 	return status;
 }
@@ -295,7 +306,7 @@ static const struct cli_option options[] = {
 	{ "exp", 0, "WAY", "of --values: how exp is computed: exact (when not given), lut or poly" },
 	{ "dump", 0, "NAME=FILE", "of --values: write a tensor's bytes afterwards; may be repeated" },
 	{ "check", 0, NULL, "also prove that the values do not depend on timing, as npusim check does" },
-	{ "werror", 0, NULL, "of --check: exit with status 1 when there are warnings, too" },
+	WERROR_OPTION,
 	{ "critical", 0, NULL, "the critical path, too: what the chain that decided the run's length was spent on" },
 	{ "instructions", 0, NULL, "of --report: a row an instruction, too, for npusim disasm --annotate" },
 	{ "regions", 0, NULL, "the table of regions even when they are many" },

@@ -92,6 +92,25 @@ warn.npu:1:6: warning: a[0], a[1]: posted 1 time each, never waited for
 warn.npu: 1 warning; 2 instructions, 2 semaphores
 END
 status 1 warn.npu --werror
+# asm and run tell the same on stderr.
+declared='npusim: warn.npu:1:6: warning: a[0], a[1]: posted 1 time each, never waited for'
+for command in 'asm -o warn.npub' 'run -q'; do
+    # shellcheck disable=SC2086
+    { "$NPUSIM" $command warn.npu >out 2>err </dev/null && [ "$(cat err)" = "$declared" ] && [ ! -s out ]; } || fail "$command of warnings: $(cat out err)"
+    got=0
+    # shellcheck disable=SC2086
+    "$NPUSIM" $command warn.npu --werror >out 2>err </dev/null || got=$?
+    { [ $got = 1 ] && [ "$(cat err)" = "$declared" ]; } || fail "$command --werror of warnings: $got, $(cat err)"
+done
+printf '.sem s=1\nsync.load wait s\nsync.load wait s\n' >posts.npu
+"$NPUSIM" asm posts.npu -o posts.npub 2>err || fail 'asm of a semaphore that nobody posts'
+[ "$(cat err)" = 'npusim: posts.npu:3:16: warning: s: waited for and never posted; it starts at 1' ] || fail "$(cat err)"
+rm -f posts.npub
+"$NPUSIM" asm posts.npu -o posts.npub --werror 2>err && fail 'asm --werror: status 0'
+[ ! -e posts.npub ] || fail 'asm --werror wrote a file'
+# With --check they are among the findings, once.
+"$NPUSIM" run -q --check warn.npu >out 2>err </dev/null || fail 'run --check of warnings'
+[ "$(grep -c 'never waited for' err)" = 1 ] || fail "twice: $(cat err)"
 printf 'load sram:0x0, dram:0x0 rows=1 cols=32\nload sram:0x0, dram:0x0 rows=1 cols=32\n' >dead.npu
 status 0 dead.npu --redundant --werror
 grep -q ': note: #0 load writes SRAM 0x0..0x3f (64 bytes), which #1 load overwrites' out || fail "no note: $(cat out)"
