@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole model as a list of kernels: which operators a step takes, with which kernel and parameters, how often; and what
+ * its weights, caches and activations take in DRAM. It knows no cycle. */
+#ifndef NPU_KERNELS_MODEL_H
+#define NPU_KERNELS_MODEL_H
+
+#include "isa/error.h"
+#include "isa/transformer.h"
+
+enum model_phase { MODEL_DECODE, MODEL_PREFILL };
+enum model_type { MODEL_FP16, MODEL_INT8, MODEL_INT4 };
+
+/* What is asked of a model. */
+struct model_ask {
+	enum model_phase phase;
+	uint32_t context; /* decode: positions that a new token sees, its own included; prefill: tokens of the prompt */
+	uint32_t batch;   /* sequences, each of `context` */
+	enum model_type weights;
+	uint32_t group;   /* weights along k that share a scale; 0: all of a column do */
+	enum model_type kv;
+	uint32_t page;    /* tokens a page of the KV cache */
+};
+
+/* Tokens that a step takes: one a sequence, or the prompt. */
+static inline uint64_t model_tokens(const struct model_ask *ask)
+{
+	return ask->phase == MODEL_PREFILL ? (uint64_t)ask->batch * ask->context : ask->batch;
+}
+
+/* `count` tensors of k x n; k of vectors is 1. */
+struct model_tensor {
+	const char *name;
+	uint64_t k, n, count;
+};
+enum { MODEL_TENSORS = 32 };
+/* The tensors of one layer, with or without experts; those outside all layers. Returns their number. */
+unsigned model_layer_tensors(const struct transformer *, bool moe, struct model_tensor out[MODEL_TENSORS]);
+unsigned model_outer_tensors(const struct transformer *, struct model_tensor out[MODEL_TENSORS]);
+/* In DRAM: matrices in the type of the weights, scales (fp16) beside them; vectors in fp16. */
+uint64_t model_tensor_bytes(const struct model_tensor *, const struct model_ask *);
+
+/* Distinct elements of all tensors; those that one token meets (of the experts, experts_used). */
+uint64_t model_parameters(const struct transformer *);
+uint64_t model_active_parameters(const struct transformer *);
+uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *);
+/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent. */
+uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
+/* Whole pages of all layers and sequences; a windowed layer keeps its window. */
+uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);
+/* The most that is alive between two operators, in fp16. */
+uint64_t model_activation_bytes(const struct transformer *, const struct model_ask *);
+
+/* ---- operators ---- */
+
+/* Layers of one kind have the same operators with the same parameters. */
+struct model_section {
+	char name[48];   /* "embedding", "layer", "layer (window 4096)", "head" */
+	uint32_t count;  /* layers; 1 outside of them */
+	uint32_t first;  /* the first layer of the kind; 0 outside of them */
+	bool is_layer, windowed, moe;
+};
+
+enum { MODEL_ARGS = 14, MODEL_ARG = 32 };
+struct model_op {
+	char name[32];               /* "qkv_proj" */
+	unsigned section;
+	uint32_t repeat;             /* times a section */
+	const char *kernel;
+	char args[MODEL_ARGS][MODEL_ARG]; /* "m=1" */
+	unsigned nargs;
+	const char *along;           /* a parameter in which cost is linear but for its ends; NULL: none */
+	uint64_t weight_bytes;       /* read by one of them */
+};
+
+enum { MODEL_SECTIONS = 8, MODEL_OPS = 256 };
+struct model_plan {
+	struct model_section sections[MODEL_SECTIONS]; /* in the order of a step; kinds of layers by their first one */
+	unsigned nsections;
+	struct model_op ops[MODEL_OPS];                /* in order, section by section */
+	unsigned nops;
+	uint8_t section_of[TRANSFORMER_LAYERS_MAX];    /* of each layer */
+	char notes[8][256];                            /* what the figures leave out */
+	unsigned nnotes;
+};
+
+/* The operators of a step. False with an error that names the field or parameter that no kernel can do. */
+bool model_plan(const struct transformer *, const struct model_ask *, struct model_plan *, struct npu_error *);
+
+#endif
