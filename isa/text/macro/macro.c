@@ -76,7 +76,37 @@ static struct npu_capacity capacity_of(const struct npu_macro_options *options)
 				      .sram_groups = 1,
 				      .sram_word_bytes = 64,
 				      .accum_banks = 1,
-				      .array_cols = 16 };
+				      .array_rows = 16,
+				      .array_cols = 16,
+				      .vector_lanes = 16,
+				      .load_channels = 1,
+				      .store_channels = 1 };
+}
+
+/* The capacities, under the names of their hardware keys: numbers that nothing changes. */
+static bool bind_capacity(struct npu_mac *s)
+{
+	const struct npu_capacity *c = &s->capacity;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} keys[] = {
+		{ "matrix.rows", c->array_rows },           { "matrix.cols", c->array_cols },
+		{ "vector.lanes", c->vector_lanes },        { "accum.size", c->limits.accum_bytes },
+		{ "accum.banks", c->accum_banks },          { "sram.size", c->limits.sram_bytes },
+		{ "sram.groups", c->sram_groups },          { "sram.bank_bytes", c->sram_word_bytes },
+		{ "dma.load_channels", c->load_channels },  { "dma.store_channels", c->store_channels },
+	};
+	bool ok = true;
+	for (unsigned i = 0; i < sizeof keys / sizeof keys[0] && ok; i++) {
+		const struct npu_mac_value value = { .kind = NPU_MAC_INT, .number = (int64_t)keys[i].value };
+		struct npu_mac_symbol *symbol = npu_mac_symbol(s, keys[i].name, strlen(keys[i].name));
+		struct npu_mac_binding *b = symbol ? npu_mac_bind(s, symbol, value, (struct npu_mac_span){ 0 }) : NULL;
+		ok = b != NULL;
+		if (ok)
+			b->fixed = true;
+	}
+	return ok;
 }
 
 static bool begin(struct npu_mac *s, const char *file)
@@ -94,7 +124,7 @@ static bool begin(struct npu_mac *s, const char *file)
 	for (unsigned i = 0; i < npu_nops; i++)
 		if (!npu_symbols_set(&s->mnemonics, npu_ops[i].mnemonic, strlen(npu_ops[i].mnemonic), i))
 			return false;
-	return s->arena && s->assembly && s->placer && s->param_used && npu_mac_prepare_ops(s);
+	return s->arena && s->assembly && s->placer && s->param_used && npu_mac_prepare_ops(s) && bind_capacity(s);
 }
 
 static void end(struct npu_mac *s)
