@@ -12,7 +12,8 @@
  * With k = 0 there are only stores, of zeros.
  *
  * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
- * conversion and store of the tile before run at the same time. */
+ * conversion and store of the tile before run at the same time. On a large array a half of a and b is a panel of
+ * several tiles. */
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
@@ -44,7 +45,7 @@ struct gemm {
 	struct npu_builder *b;
 	struct npu_dram A, B, C;
 	struct ring ab; /* a, and the semaphores of a and b together */
-	uint32_t b_at[RING_SLOTS];
+	uint32_t b_at[RING_BUFFERS];
 	struct ring acc;
 	struct ring c; /* unused for int8 */
 	struct zeros zeros; /* instead of all these where k is 0 */
@@ -85,16 +86,22 @@ static bool place(struct gemm *g)
 		const struct npu_request zeros = zeros_request(&g->zeros, c);
 		return npu_place(g->b, &zeros, 1);
 	}
-	unsigned n = load_slots(g->buffers, tiles * tiles_of(g->k, g->tile_k));
-	unsigned results = result_slots(g->buffers, tiles);
+	const struct npu_capacity *capacity = npu_builder_capacity(g->b);
+	uint64_t turns = tiles * tiles_of(g->k, g->tile_k);
+	unsigned n = load_slots(g->buffers, turns), results = result_slots(g->buffers, tiles);
+	uint64_t steps = tile_steps(capacity, g->tile_m, g->tile_m, g->tile_n, g->tile_n, g->tile_k, g->tile_k);
+	unsigned panel = tile_panel(capacity, steps, turns, n, a + b, results * c), fewest = panel > 1 ? n * panel : 1;
 	/* The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
 	const struct npu_request requests[] = {
-		{ "a", false, a, n, 0, g->ab.at, .least = 1, .got = &g->ab.n },
-		{ "b", false, b, n, 2, g->b_at, .least = 1, .pair = true },
+		{ "a", false, a, n * panel, 0, g->ab.at, .least = fewest, .got = &g->ab.n },
+		{ "b", false, b, n * panel, 2, g->b_at, .least = fewest, .pair = true },
 		{ "acc", true, acc, results, -1, g->acc.at, .least = 1, .got = &g->acc.n },
 		{ "c", false, c, results, 2, g->c.at, .least = 1, .got = &g->c.n },
 	};
-	return npu_place(g->b, requests, g->in == NPU_INT8 ? 3 : 4);
+	if (!npu_place(g->b, requests, g->in == NPU_INT8 ? 3 : 4))
+		return false;
+	ring_panels(&g->ab, panel);
+	return true;
 }
 
 static bool try_place(struct npu_builder *b, const struct npu_args *args)
@@ -148,7 +155,7 @@ static void load(const struct gemm *g, const struct step *s)
 		.dtype = g->in,
 	};
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = a },
-		 &(struct npu_order){ .wait = { s->ab.free } });
+		 &(struct npu_order){ .wait = { s->ab.take } });
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = b },
 		 &(struct npu_order){ .post = { s->ab.full } });
 }
@@ -168,7 +175,7 @@ static void multiply(const struct gemm *g, const struct step *s)
 	};
 	struct npu_order order = {
 		.wait = { s->ab.full, s->first ? s->acc.free : NPU_NO_SEMAPHORE },
-		.post = { s->ab.free, s->last ? s->acc.full : NPU_NO_SEMAPHORE },
+		.post = { s->ab.give, s->last ? s->acc.full : NPU_NO_SEMAPHORE },
 	};
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 }
@@ -236,7 +243,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 				s.first = s.l == 0;
 				s.last = s.l + s.k == g.k;
 				s.ab = ring_at(&g.ab, step);
-				s.b_at = g.b_at[step % g.ab.n];
+				s.b_at = g.b_at[s.ab.index];
 				load(&g, &s);
 				multiply(&g, &s);
 			}

@@ -25,6 +25,6 @@ void ring_init(struct npu_builder *b, struct ring *r, const char *name)
 
 void ring_release(struct npu_builder *b, const struct ring *r)
 {
-	for (unsigned i = 0; i < r->n; i++)
+	for (unsigned i = 0; i < r->n * (r->panel ? r->panel : 1); i++)
 		npu_release(b, r->at[i]);
 }

@@ -6,18 +6,23 @@
 
 #include "kernels/builder.h"
 
-enum { RING_SLOTS = 3 };
+/* A slot is one buffer, or a panel of a few that fill one after the other and are given back together. */
+enum { RING_SLOTS = 3, PANEL_BUFFERS = 4, RING_BUFFERS = RING_SLOTS * PANEL_BUFFERS };
 
 /* The producer of turn t waits for `free`, fills `at`, posts `full`; the consumer waits for `full` and posts `free`. */
 struct slot {
 	uint32_t at;
+	unsigned index; /* of the buffer, for what lies beside it */
 	struct npu_semaphore full;
 	struct npu_semaphore free;
+	struct npu_semaphore take; /* `free` for the first buffer of a panel, none for the others */
+	struct npu_semaphore give; /* `free` for the last one */
 };
 
 struct ring {
 	unsigned n; /* slots in use: 1, 2 or 3; filled by npu_place, as `at` is */
-	uint32_t at[RING_SLOTS];
+	unsigned panel; /* buffers a slot; 0: one */
+	uint32_t at[RING_BUFFERS];
 	struct npu_semaphore full[RING_SLOTS];
 	struct npu_semaphore free[RING_SLOTS];
 };
@@ -34,6 +39,13 @@ static inline unsigned result_slots(unsigned buffers, uint64_t turns)
 	return load_slots(buffers < 2 ? buffers : 2, turns);
 }
 
+/* Makes slots of panels, after npu_place has counted buffers in `n`. */
+static inline void ring_panels(struct ring *r, unsigned panel)
+{
+	r->n /= panel;
+	r->panel = panel;
+}
+
 /* Makes NAME_full[i] = 0 and NAME_free[i] = 1 for each of the slots that npu_place found room for. */
 void ring_init(struct npu_builder *, struct ring *, const char *name);
 /* Gives the buffers back. */
@@ -42,8 +54,11 @@ void ring_release(struct npu_builder *, const struct ring *);
 /* The slot of turn `t`: tiles pass through the slots round robin. */
 static inline struct slot ring_at(const struct ring *r, uint64_t t)
 {
-	unsigned i = (unsigned)(t % r->n);
-	return (struct slot){ r->at[i], r->full[i], r->free[i] };
+	unsigned panel = r->panel ? r->panel : 1, i = (unsigned)(t % (r->n * panel));
+	struct slot s = { .at = r->at[i], .index = i, .full = r->full[i / panel], .free = r->free[i / panel] };
+	s.take = i % panel == 0 ? s.free : NPU_NO_SEMAPHORE;
+	s.give = i % panel == panel - 1 ? s.free : NPU_NO_SEMAPHORE;
+	return s;
 }
 
 /* The smaller of two lengths: the last tile of a dimension is ragged. */

@@ -11,11 +11,13 @@
  *
  * With seq = 0 there are only stores, of zeros.
  *
- * p and v are a ping-pong pair of pairs, acc and o one each. */
+ * p and v are a ping-pong pair of pairs, acc and o one each. On a large array a half of p and v is a panel of several
+ * tiles. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
+#include "kernels/tiles.h"
 #include "kernels/zeros.h"
 
 static const struct npu_param params[] = {
@@ -27,7 +29,7 @@ struct pv {
 	struct npu_builder *b;
 	const struct attn *a;
 	struct ring pv; /* p, and the semaphores of p and v together */
-	uint32_t v_at[RING_SLOTS];
+	uint32_t v_at[RING_BUFFERS];
 	struct ring acc, o;
 	struct zeros zeros; /* instead of all these where seq is 0 */
 };
@@ -38,8 +40,11 @@ static bool place(struct pv *p)
 	uint64_t probs = a->tile_q * a->tile_kv * a->bytes, v = a->tile_kv * a->dim * a->bytes;
 	uint64_t acc = a->tile_q * a->dim * 4, o = a->tile_q * a->dim * a->bytes;
 	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
-	unsigned n = load_slots(a->buffers, rows * tiles_of(a->seq, a->tile_kv));
-	unsigned results = result_slots(a->buffers, rows);
+	const struct npu_capacity *capacity = npu_builder_capacity(p->b);
+	uint64_t turns = rows * tiles_of(a->seq, a->tile_kv);
+	unsigned n = load_slots(a->buffers, turns), results = result_slots(a->buffers, rows);
+	uint64_t steps = tile_steps(capacity, a->tile_q, a->tile_q, a->dim, a->dim, a->tile_kv, a->tile_kv);
+	unsigned panel = tile_panel(capacity, steps, turns, n, probs + v, results * o), fewest = panel > 1 ? n * panel : 1;
 	if (!rows)
 		return true;
 	if (!a->seq) {
@@ -48,12 +53,15 @@ static bool place(struct pv *p)
 	}
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
-		{ "p", false, probs, n, 0, p->pv.at, .least = 1, .got = &p->pv.n },
-		{ "v", false, v, n, 2, p->v_at, .least = 1, .pair = true },
+		{ "p", false, probs, n * panel, 0, p->pv.at, .least = fewest, .got = &p->pv.n },
+		{ "v", false, v, n * panel, 2, p->v_at, .least = fewest, .pair = true },
 		{ "acc", true, acc, results, -1, p->acc.at, .least = 1, .got = &p->acc.n },
 		{ "o", false, o, results, 2, p->o.at, .least = 1, .got = &p->o.n },
 	};
-	return npu_place(p->b, requests, 4);
+	if (!npu_place(p->b, requests, 4))
+		return false;
+	ring_panels(&p->pv, panel);
+	return true;
 }
 
 static void release(const struct pv *p)
@@ -65,7 +73,7 @@ static void release(const struct pv *p)
 		return;
 	}
 	ring_release(p->b, &p->pv);
-	for (unsigned i = 0; i < p->pv.n; i++)
+	for (unsigned i = 0; i < p->pv.n * p->pv.panel; i++)
 		npu_release(p->b, p->v_at[i]);
 	ring_release(p->b, &p->acc);
 	ring_release(p->b, &p->o);
@@ -86,8 +94,9 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 {
 	const struct attn *a = p->a;
 	for (uint64_t j = 0; j < a->seq; j += a->tile_kv, ++*tile) {
-		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j), v_at = p->v_at[*tile % p->pv.n];
+		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j);
 		struct slot pv = ring_at(&p->pv, *tile);
+		uint32_t v_at = p->v_at[pv.index];
 		struct npu_dma load_p = attn_block(a, t->P, a->type, pv.at, h, i, rows, j, keys);
 		struct npu_dma load_v = attn_kv_rows(a, t->V, v_at, h, j, keys);
 		struct npu_matmul product = {
@@ -104,12 +113,12 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 		};
 		struct npu_order order = {
 			.wait = { pv.full, j == 0 ? acc.free : NPU_NO_SEMAPHORE },
-			.post = { pv.free, j + keys == a->seq ? acc.full : NPU_NO_SEMAPHORE },
+			.post = { pv.give, j + keys == a->seq ? acc.full : NPU_NO_SEMAPHORE },
 		};
 
 		/* Loads end in queue order: when v is there, so is p. */
 		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load_p },
-			 &(struct npu_order){ .wait = { pv.free } });
+			 &(struct npu_order){ .wait = { pv.take } });
 		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load_v },
 			 &(struct npu_order){ .post = { pv.full } });
 		npu_emit(p->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);

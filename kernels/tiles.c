@@ -58,6 +58,21 @@ uint64_t tile_steps(const struct npu_capacity *c, uint64_t m, uint64_t tile_m, u
 	return units_of(m, tile_m, 1, rows) * units_of(n, tile_n, cols, 1) * units_of(k, tile_k, rows, 1);
 }
 
+unsigned tile_panel(const struct npu_capacity *c, uint64_t steps, uint64_t turns, unsigned buffers, uint64_t bytes,
+		    uint64_t others)
+{
+	uint64_t enough = 2 * ((uint64_t)c->array_rows + c->array_cols), padding = 2 * (uint64_t)c->sram_word_bytes;
+	unsigned panel = 1;
+	if (buffers < 2)
+		return 1;
+	while (panel < PANEL_BUFFERS && panel * steps < enough)
+		panel *= 2;
+	panel = (unsigned)least(panel, tiles_of(turns, buffers));
+	uint64_t room = c->limits.sram_bytes > others ? (c->limits.sram_bytes - others) / (buffers * (bytes + padding)) : 0;
+	panel = (unsigned)least(panel, room);
+	return panel > 1 ? panel : 1;
+}
+
 static bool fits(const struct search *s, const struct npu_args *args, unsigned *unpaired, struct npu_error *err)
 {
 	struct npu_builder *b = npu_builder_new(s->kernel->name, s->capacity);

@@ -33,6 +33,13 @@ uint64_t tile_traffic(uint64_t rows, uint64_t row_bytes, uint64_t tile_bytes, ui
 uint64_t tile_steps(const struct npu_capacity *, uint64_t m, uint64_t tile_m, uint64_t n, uint64_t tile_n, uint64_t k,
 		    uint64_t tile_k);
 
+/* Buffers of a panel of the ping-pong whose tiles take `steps` steps of the array each and are loaded `turns` times. A
+ * slot is given back when its last product has drained, and loads take as long to begin: where a tile streams faster
+ * than that, a panel holds as many as stream for twice the array's rows and columns. One with a single buffer, or where
+ * SRAM has no room for `buffers` panels of tiles of `bytes` and `others` bytes. */
+unsigned tile_panel(const struct npu_capacity *, uint64_t steps, uint64_t turns, unsigned buffers, uint64_t bytes,
+		    uint64_t others);
+
 /* Fills in the tiles that nobody named: powers of two up to TILE_LARGEST and up to the length rounded up to one. The
  * largest product that fits with one buffer of each, of equal ones the first dimension largest; or smaller tiles that
  * leave room for more second buffers, if they cost about the same. Then those of TILE_LARGEST that may be widened are,
