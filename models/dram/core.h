@@ -104,7 +104,8 @@ struct plan {
 	struct column_gaps column_gaps[2]; /* [write] */
 	bool group_holds[OPS];             /* some rule holds this command back by its group */
 	uint8_t command_clk[OPS];
-	uint8_t bus_of[OPS];                             /* command bus: 0, or 1 for rows where they have their own */
+	uint8_t shared_clk[OPS]; /* for which a command keeps others, of columns and of rows, off their bus */
+	uint8_t bus_of[OPS];     /* command bus: 0, or 1 for rows where they have their own */
 	uint8_t group_of[MAX_BANKS], rank_of[MAX_BANKS]; /* groups count over the ranks */
 	bank_set rank_banks[MAX_RANKS];
 	uint32_t banks, groups; /* a channel, all ranks */
@@ -407,7 +408,40 @@ static inline void dram_find_reader(struct channel *ch)
 
 void dram_row_opened(const struct dram *, struct channel *, uint32_t bank, uint32_t row);
 void dram_row_closed(struct channel *, uint32_t bank);
-/* Bursts of an entry have gone. */
+/* The bank needs no command of a kind any more. */
+static inline void leave_set(struct queue *q, enum kind kind, uint32_t bank)
+{
+	struct choice *next = &q->next[kind];
+	q->set[kind] &= ~bit(bank);
+	if (!q->set[kind])
+		next->clk = NEVER;
+	if (next->bank == bank)
+		next->exact = 0;
+}
+/* The oldest entry of a bank that had a row hit is of another row. */
+void dram_other_row(const struct dram *, struct channel *, struct queue *, uint32_t bank);
+/* The usual end of an entry: it is its bank's head. */
+static inline void dram_head_goes(const struct dram *d, struct channel *ch, struct queue *q, struct entry *e,
+				  uint16_t at)
+{
+	uint32_t bank = e->bank;
+	uint16_t next = e->next;
+	q->head[bank] = next;
+	e->next = ch->free_entry;
+	ch->free_entry = at;
+	if (next == NO_ENTRY) {
+		q->tail[bank] = q->first_hit[bank] = NO_ENTRY;
+		leave_set(q, COLUMN, bank);
+		return;
+	}
+	struct entry *head = &ch->entry[next];
+	head->prev = NO_ENTRY;
+	q->head_age[bank] = q->hit_age[bank] = head->age;
+	q->first_hit[bank] = next;
+	if (head->row != e->row)
+		dram_other_row(d, ch, q, bank);
+}
+/* Bursts of an entry have gone, and it is not for dram_head_goes(). */
 void dram_lane_advances(const struct dram *, struct channel *, struct queue *, uint16_t entry, uint32_t bursts);
 /* All of it has. */
 static inline void dram_piece_leaves(const struct dram *d, struct queue *q, const struct piece *p)

@@ -270,6 +270,7 @@ static void plan_commands(struct plan *p, const struct dram_config *c)
 		bool column = op == DRAM_RD || op == DRAM_WR;
 		bool act = op == DRAM_ACT || op == DRAM_ACT2;
 		p->command_clk[op] = (uint8_t)(column ? c->column_clk : act ? c->act_clk : c->precharge_clk);
+		p->shared_clk[op] = c->row_command_bus ? 0 : p->command_clk[op];
 		p->bus_of[op] = c->row_command_bus && !column;
 	}
 }

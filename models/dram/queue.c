@@ -32,19 +32,9 @@ static void join(const struct channel *ch, struct queue *q, enum kind kind, uint
 	}
 }
 
-static void leave(struct queue *q, enum kind kind, uint32_t bank)
-{
-	struct choice *next = &q->next[kind];
-	q->set[kind] &= ~bit(bank);
-	if (!q->set[kind])
-		next->clk = NEVER;
-	if (next->bank == bank)
-		next->exact = 0;
-}
-
 static void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)
 {
-	leave(q, from, bank);
+	leave_set(q, from, bank);
 	join(ch, q, to, bank);
 }
 
@@ -186,36 +176,16 @@ static void next_burst(const struct dram *d, struct queue *q, struct entry *e, u
 		q->head_age[bank] = e->age;
 }
 
-/* The usual end of an entry: it is its bank's head. The bank still has a row hit when the next one is of the same row.
- */
-static inline void head_goes(const struct dram *d, struct channel *ch, struct queue *q, struct entry *e, uint16_t at)
+void dram_other_row(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bank)
 {
-	uint32_t bank = e->bank;
-	uint16_t next = e->next;
-	q->head[bank] = next;
-	e->next = ch->free_entry;
-	ch->free_entry = at;
-	if (next == NO_ENTRY) {
-		q->tail[bank] = q->first_hit[bank] = NO_ENTRY;
-		leave(q, COLUMN, bank);
-		return;
-	}
-	struct entry *head = &ch->entry[next];
-	head->prev = NO_ENTRY;
-	q->head_age[bank] = head->age;
-	find_hit(ch, q, bank, next, e->row);
-	if (q->first_hit[bank] != next)
-		sort_bank(d, ch, q, bank);
+	find_hit(ch, q, bank, q->head[bank], ch->bank[bank].row);
+	sort_bank(d, ch, q, bank);
 }
 
 void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at, uint32_t bursts)
 {
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
-	if (e->left == bursts && q->head[bank] == at) {
-		head_goes(d, ch, q, e, at);
-		return;
-	}
 	if (q->head[bank] != at)
 		ch->bank[bank].passed += bursts;
 	e->column += (uint16_t)bursts;
@@ -225,7 +195,7 @@ void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *
 	else
 		next_burst(d, q, e, at, bursts);
 	if (q->head[bank] == NO_ENTRY)
-		leave(q, COLUMN, bank);
+		leave_set(q, COLUMN, bank);
 	else if (q->first_hit[bank] != q->head[bank])
 		sort_bank(d, ch, q, bank);
 }
@@ -278,9 +248,8 @@ static OUT_OF_LINE void add_lanes(struct dram *d, struct channel *ch, struct que
 			  (p->bursts - i + plan->group.mask) >> plan->group_bits);
 }
 
-IN_LINE void add_entries(struct dram *d, struct channel *ch, struct piece *p, uint32_t id)
+IN_LINE void add_entries(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id)
 {
-	struct queue *q = &ch->queue[p->write];
 	if (p->lanes == 1)
 		add_entry(d, ch, q, p, id, 0, (struct lane){ p->bank, p->column }, p->bursts);
 	else
@@ -297,14 +266,14 @@ IN_LINE void add_entries(struct dram *d, struct channel *ch, struct piece *p, ui
 
 /* A read whose bytes one waiting write covers is answered from the queue; one that a write covers in part reads the
  * device, and the controller merges what the queue held when it came in. */
-IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
+IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port, bool write)
 {
 	struct door *door = &ch->door[port];
 	uint32_t id = door->head;
 	struct piece *p = piece_of(d, id);
 	const struct queue *writes = &ch->queue[1];
 	ch->door_moved = true;
-	if (p->write)
+	if (write)
 		ch->writes_outside--;
 	else
 		row_set_drop(&ch->reads_outside, p->row_key);
@@ -313,21 +282,26 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port)
 		ch->ports &= ~(1u << port);
 	else
 		dram_show(d, ch, port, p->next);
-	if (p->next == NO_PIECE || door->write != p->write)
+	if (p->next == NO_PIECE || door->write != write)
 		dram_find_reader(ch);
-	if (!p->write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
+	if (!write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
 		piece_gone(d, p);
 		dram_piece_done(d, p, ch->now + d->config.back_delay);
 		return;
 	}
-	if (p->write && !writes->used)
+	if (write && !writes->used)
 		ch->write_due = ch->now + d->config.write_wait;
-	ch->turn_moved |= p->write || !ch->queue[0].used;
-	add_entries(d, ch, p, id);
-	if (p->write)
+	ch->turn_moved |= write || !ch->queue[0].used;
+	add_entries(d, ch, &ch->queue[write], p, id);
+	if (write)
 		dram_piece_done(d, p, ch->now);
+}
+
+static OUT_OF_LINE void enter_write(struct dram *d, struct channel *ch, uint32_t port)
+{
+	enter(d, ch, port, true);
 }
 
 /* Would this write overtake a waiting read of the same bytes? */
@@ -401,6 +375,9 @@ void dram_enter_all(struct dram *d, struct channel *ch)
 			look_at_doors(d, ch);
 		if (ch->entry_clk > ch->now || ch->now >= d->limit)
 			return;
-		enter(d, ch, ch->entry_port);
+		if (ch->door[ch->entry_port].write)
+			enter_write(d, ch, ch->entry_port);
+		else
+			enter(d, ch, ch->entry_port, false);
 	}
 }

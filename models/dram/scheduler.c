@@ -148,18 +148,11 @@ static uint64_t first_column(const struct dram *d, struct channel *ch, struct qu
 	return next->clk;
 }
 
-/* Clocks for which a command keeps others, of columns and of rows, off their bus: none where each kind has its own. */
-static inline const uint8_t *shared_clk(const struct dram *d)
-{
-	static const uint8_t none[OPS];
-	return d->plan.bus_of[DRAM_ACT] ? none : d->plan.command_clk;
-}
-
 /* Looks at what each kind of command would do next, rows by their bounds first, and scans until it is known which of
  * them leaves the bus first (on a bus of its own: begins first). Ties: columns, ACT, PRE. */
 static void first_command(const struct dram *d, struct channel *ch, struct verdict *v)
 {
-	const uint8_t *length = d->plan.command_clk, *shared = shared_clk(d);
+	const uint8_t *length = d->plan.command_clk, *shared = d->plan.shared_clk;
 	struct queue *q = &ch->queue[ch->drain], *rows = preparing(ch);
 	struct choice *act = &rows->next[ACTIVATE], *pre = &rows->next[PRECHARGE];
 	uint64_t column = first_column(d, ch, q), column_leaves = column + shared[DRAM_RD];
@@ -240,10 +233,9 @@ static void tell_transfer(const struct dram *d, const struct channel *ch, uint64
 }
 
 /* Until when columns may follow each other without another look around, as far as bounds tell. */
-static inline uint64_t undisputed(const struct dram *d, struct channel *ch)
+IN_LINE uint64_t undisputed(const struct dram *d, struct channel *ch, const struct queue *rows)
 {
-	const uint8_t *length = shared_clk(d);
-	const struct queue *rows = preparing(ch);
+	const uint8_t *length = d->plan.shared_clk;
 	uint64_t row_leaves = rows->next[PRECHARGE].clk + length[DRAM_PRE];
 	if (ch->act1_bank == NO_BANK)
 		row_leaves = min64(row_leaves, rows->next[ACTIVATE].clk + length[DRAM_ACT]);
@@ -269,24 +261,28 @@ static uint64_t may_go_on(const struct dram *d, struct channel *ch, uint32_t ban
 	const struct entry *e = &ch->entry[ch->queue[ch->drain].first_hit[bank]];
 	if (piece_of(d, e->piece)->left == 1)
 		return 0;
-	uint64_t before = undisputed(d, ch);
+	uint64_t before = undisputed(d, ch, preparing(ch));
 	return before <= clk + d->plan.burst_clk ? before : min64(before, older_hit(d, ch, bank));
 }
 
 /* Would the next decision, were it taken anew, be the next row hit of `bank`, right behind the last burst? It is the
  * oldest. */
-static inline bool goes_on(const struct dram *d, const struct channel *ch, uint32_t bank, uint64_t clk)
+IN_LINE bool goes_on(const struct dram *d, struct channel *ch, bool write, uint32_t bank, uint64_t clk)
 {
-	return max64(ch->command_free[0], allowed_at(d, ch, column_op(ch->drain), bank)) <= clk && !ch->leaving &&
-	       ch->forced == NO_BANK && wants_drain(d, ch) == ch->drain;
+	if (max64(ch->command_free[0], allowed_at(d, ch, column_op(write), bank)) > clk || ch->leaving ||
+	    ch->forced != NO_BANK)
+		return false;
+	if (ch->turn_moved && wants_drain(d, ch) != write)
+		return false;
+	ch->turn_moved = false;
+	return true;
 }
 
 /* The train that begins with the next row hit of `bank` at clk. False when it waits for the next call: nothing that it
  * brings is told before its end, and what has come by then costs no more than what has come by now. */
-IN_LINE bool next_train(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk, uint64_t before,
-			uint64_t stop, struct train *t)
+IN_LINE bool next_train(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bank, uint64_t clk,
+			uint64_t before, uint64_t stop, struct train *t)
 {
-	struct queue *q = &ch->queue[ch->drain];
 	const struct entry *e = &ch->entry[q->first_hit[bank]];
 	uint32_t step = d->plan.burst_clk;
 	*t = (struct train){ q, piece_of(d, e->piece), clk, 1, e->lane };
@@ -305,9 +301,9 @@ IN_LINE bool next_train(const struct dram *d, struct channel *ch, uint32_t bank,
 /* Trains follow each other without another look around while the outcome is clear; a burst that would leave the bus
  * idle ends this, so that another bank group may fill the gap. Where only `stop` is in the way, the channel rolls on in
  * the next call. */
-static void issue_columns(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
+IN_LINE void columns(struct dram *d, struct channel *ch, struct train *t, uint64_t stop, bool write)
 {
-	bool write = ch->drain;
+	struct queue *q = &ch->queue[write];
 	uint64_t from = t->clk + d->plan.data_gap[write], before;
 	uint32_t request = t->p->request;
 	d->stats.turnarounds += ch->last_write != write;
@@ -322,11 +318,11 @@ static void issue_columns(struct dram *d, struct channel *ch, struct train *t, u
 		dram_train(d, ch, t);
 		if (ch->door_moved | (ch->entry_clk <= ch->now))
 			dram_enter_all(d, ch);
-		uint32_t bank = oldest_hit(d, ch, t->q);
+		uint32_t bank = oldest_hit(d, ch, q);
 		uint64_t clk = ch->now + d->plan.burst_clk;
-		if (bank == NO_BANK || !goes_on(d, ch, bank, clk) || (before = undisputed(d, ch)) <= clk)
+		if (bank == NO_BANK || !goes_on(d, ch, write, bank, clk) || (before = undisputed(d, ch, q)) <= clk)
 			break;
-		ch->rolls = !next_train(d, ch, bank, clk, before, min64(stop, d->limit), t);
+		ch->rolls = !next_train(d, ch, q, bank, clk, before, min64(stop, d->limit), t);
 		ch->due = clk;
 	} while (!ch->rolls);
 	if (d->hooks.transfer)
@@ -335,6 +331,21 @@ static void issue_columns(struct dram *d, struct channel *ch, struct train *t, u
 		watch_writes(d, ch);
 	if (ch->leaving)
 		dram_forget_choices(ch);
+}
+
+static OUT_OF_LINE void issue_reads(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
+{
+	columns(d, ch, t, stop, false);
+}
+
+static OUT_OF_LINE void issue_writes(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
+{
+	columns(d, ch, t, stop, true);
+}
+
+static inline void issue_columns(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
+{
+	(ch->drain ? issue_writes : issue_reads)(d, ch, t, stop);
 }
 
 /* A row command takes a slot that a CAS may have counted on, and moves every later command of its kind. */
@@ -392,8 +403,8 @@ static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_
 static bool issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
 {
 	struct train t;
-	if (v->what == TAKE_COLUMN &&
-	    !next_train(d, ch, v->bank, v->clk, may_go_on(d, ch, v->bank, v->clk), min64(stop, d->limit), &t))
+	if (v->what == TAKE_COLUMN && !next_train(d, ch, &ch->queue[ch->drain], v->bank, v->clk,
+						  may_go_on(d, ch, v->bank, v->clk), min64(stop, d->limit), &t))
 		return false;
 	ch->now = v->clk;
 	switch (v->what) {
@@ -448,12 +459,13 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
  * is decided up to `stop` or the limit, and then set ch->due. */
 static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 {
-	uint32_t bank = oldest_hit(d, ch, &ch->queue[ch->drain]);
-	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch);
+	struct queue *q = &ch->queue[ch->drain];
+	uint32_t bank = oldest_hit(d, ch, q);
+	uint64_t clk = ch->now + d->plan.burst_clk, before = undisputed(d, ch, preparing(ch));
 	ch->due = clk;
-	ch->rolls = clk < before && goes_on(d, ch, bank, clk);
+	ch->rolls = clk < before && goes_on(d, ch, ch->drain, bank, clk);
 	struct train t;
-	if (ch->rolls && next_train(d, ch, bank, clk, before, min64(stop, d->limit), &t))
+	if (ch->rolls && next_train(d, ch, q, bank, clk, before, min64(stop, d->limit), &t))
 		issue_columns(d, ch, &t, stop);
 	return ch->rolls;
 }

@@ -112,18 +112,18 @@ static OUT_OF_LINE void watch(struct dram *d, struct channel *ch, const struct t
 }
 
 /* `bursts` of a lane have gone, the last of them at clk. */
-static inline void settle_lane(struct dram *d, struct channel *ch, const struct train *t, uint32_t lane,
-			       uint32_t bursts, uint64_t clk)
+IN_LINE void settle_lane(struct dram *d, struct channel *ch, struct piece *p, bool write, uint32_t lane,
+			 uint32_t bursts, uint64_t clk)
 {
-	struct piece *p = t->p;
 	uint16_t at = p->lane[lane];
-	const struct entry *e = &ch->entry[at];
-	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
+	struct entry *e = &ch->entry[at];
+	struct queue *q = &ch->queue[write];
+	const struct column_gaps *gaps = &d->plan.column_gaps[write];
 	uint32_t group = GROUP_SLOT + d->plan.group_of[e->bank];
 	struct bank *bank = &ch->bank[e->bank];
 	not_before(&ch->next[DRAM_PRE][e->bank], clk + gaps->precharge);
-	ch->next[column_op(p->write)][group] = clk + gaps->same_group;
-	not_before(&ch->next[column_op(!p->write)][group], clk + gaps->other_group);
+	ch->next[column_op(write)][group] = clk + gaps->same_group;
+	not_before(&ch->next[column_op(!write)][group], clk + gaps->other_group);
 	if (bank->outcome != ROW_HIT) { /* the row was opened for the first of them */
 		d->outcomes[bank->outcome]++;
 		bank->outcome = ROW_HIT;
@@ -133,7 +133,10 @@ static inline void settle_lane(struct dram *d, struct channel *ch, const struct 
 		p->lane[lane] = NO_ENTRY;
 		p->lane_gone[lane] = (uint32_t)(clk - p->accepted);
 	}
-	dram_lane_advances(d, ch, t->q, at, bursts);
+	if (e->left == bursts && q->head[e->bank] == at)
+		dram_head_goes(d, ch, q, e, at);
+	else
+		dram_lane_advances(d, ch, q, at, bursts);
 }
 
 static void note_data(struct channel *ch, uint64_t from, uint64_t to)
@@ -147,42 +150,41 @@ static void note_data(struct channel *ch, uint64_t from, uint64_t to)
 
 /* Bursts no longer wait: there is room, and perhaps the turn is over. Reads that go on waiting in their turn change
  * nothing. */
-static inline void leave_queue(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bursts)
+IN_LINE void leave_queue(const struct dram *d, struct channel *ch, bool write, uint32_t bursts)
 {
+	struct queue *q = &ch->queue[write];
 	q->used -= bursts;
 	q->next[COLUMN].exact = 0;
-	if (ch->drain | ch->leaving | !q->used | (ch->turn == d->config.turn))
+	if (write || ch->leaving | !q->used | (ch->turn == d->config.turn))
 		ch->turn_moved = true;
 	if (q->size - q->used >= q->wanted)
 		ch->door_moved = true;
 }
 
 /* The buses and the queue after it, its last burst at clk. */
-static inline void settle_bus(struct dram *d, struct channel *ch, const struct train *t, uint64_t clk)
+IN_LINE void settle_bus(const struct dram *d, struct channel *ch, const struct train *t, bool write, uint64_t clk)
 {
-	const struct piece *p = t->p;
-	const struct column_gaps *gaps = &d->plan.column_gaps[p->write];
-	uint32_t rank = RANK_SLOT + d->plan.rank_of[p->bank], gap = d->plan.data_gap[p->write];
-	ch->next[column_op(p->write)][rank] = clk + gaps->same_rank;
-	not_before(&ch->next[column_op(!p->write)][rank], clk + gaps->other_rank);
+	const struct column_gaps *gaps = &d->plan.column_gaps[write];
+	uint32_t rank = RANK_SLOT + d->plan.rank_of[t->p->bank], gap = d->plan.data_gap[write];
+	ch->next[column_op(write)][rank] = clk + gaps->same_rank;
+	not_before(&ch->next[column_op(!write)][rank], clk + gaps->other_rank);
 	ch->command_free[0] = clk + d->plan.command_clk[DRAM_RD];
 	note_data(ch, t->clk + gap, clk + gap + d->plan.burst_clk);
 	ch->bursts += t->bursts;
 	ch->now = clk;
 	ch->turn += t->bursts;
-	leave_queue(d, ch, t->q, t->bursts);
+	leave_queue(d, ch, write, t->bursts);
 }
 
-/* All of it has gone. A train longer than its piece has lanes has all bank groups. */
-static OUT_OF_LINE void settle(struct dram *d, struct channel *ch, const struct train *t)
+/* The lanes after it. A train longer than its piece has lanes has all bank groups. */
+IN_LINE void settle_lanes(struct dram *d, struct channel *ch, const struct train *t, bool write)
 {
-	const struct piece *p = t->p;
-	settle_bus(d, ch, t, t->clk + (t->bursts - 1) * d->plan.burst_clk);
-	for (uint32_t i = 0, lane = t->lane;; lane = next_lane(p, lane)) {
-		uint32_t more = t->bursts <= p->lanes ? 0 : (t->bursts - 1 - i) >> d->plan.group_bits;
-		settle_lane(d, ch, t, lane, 1 + more, t->clk + (i + more * p->lanes) * d->plan.burst_clk);
-		if (++i == t->bursts || i == p->lanes)
-			break;
+	struct piece *p = t->p;
+	uint32_t step = d->plan.burst_clk, lanes = p->lanes;
+	for (uint32_t i = 0, lane = t->lane; i < t->bursts && i < lanes; i++, lane = next_lane(p, lane)) {
+		uint32_t more = (t->bursts - 1 - i) >> d->plan.group_bits;
+		more = t->bursts <= lanes ? 0 : more;
+		settle_lane(d, ch, p, write, lane, 1 + more, t->clk + (i + more * lanes) * step);
 	}
 }
 
@@ -205,7 +207,7 @@ static inline void move_front(const struct channel *ch, struct piece *p, uint32_
 		}
 }
 
-static inline void piece_advances(struct dram *d, struct channel *ch, const struct train *t)
+IN_LINE void piece_advances(struct dram *d, struct channel *ch, const struct train *t, bool write)
 {
 	struct piece *p = t->p;
 	p->left -= (uint8_t)t->bursts;
@@ -213,9 +215,9 @@ static inline void piece_advances(struct dram *d, struct channel *ch, const stru
 		move_front(ch, p, t->lane, t->bursts);
 		return;
 	}
-	dram_piece_leaves(d, t->q, p);
+	dram_piece_leaves(d, &ch->queue[write], p);
 	piece_gone(d, p);
-	if (p->write)
+	if (write)
 		row_set_drop(&ch->writes, p->row_key);
 	else
 		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
@@ -234,15 +236,29 @@ uint32_t dram_train_length(const struct dram *d, const struct channel *ch, const
 	return bursts;
 }
 
+IN_LINE void train(struct dram *d, struct channel *ch, const struct train *t, bool write)
+{
+	if (t->bursts == 1) {
+		settle_bus(d, ch, t, write, t->clk);
+		settle_lane(d, ch, t->p, write, t->lane, 1, t->clk);
+	} else {
+		settle_bus(d, ch, t, write, t->clk + (t->bursts - 1) * d->plan.burst_clk);
+		settle_lanes(d, ch, t, write);
+	}
+	piece_advances(d, ch, t, write);
+}
+
+static OUT_OF_LINE void write_train(struct dram *d, struct channel *ch, const struct train *t)
+{
+	train(d, ch, t, true);
+}
+
 void dram_train(struct dram *d, struct channel *ch, const struct train *t)
 {
 	if (d->watched)
 		watch(d, ch, t);
-	if (t->bursts == 1) {
-		settle_bus(d, ch, t, t->clk);
-		settle_lane(d, ch, t, t->lane, 1, t->clk);
-	} else {
-		settle(d, ch, t);
-	}
-	piece_advances(d, ch, t);
+	if (t->p->write)
+		write_train(d, ch, t);
+	else
+		train(d, ch, t, false);
 }
