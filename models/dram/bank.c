@@ -17,7 +17,8 @@ static void forbid_other_ranks(const struct dram *d, struct channel *ch, const s
 				not_before(&ch->next[rules->row[i].second][RANK_SLOT + r], clk + rules->row[i].gap);
 }
 
-static void forbid(const struct dram *d, struct channel *ch, const struct rules *rules, uint32_t bank, uint64_t clk)
+static inline void forbid(const struct dram *d, struct channel *ch, const struct rules *rules, uint32_t bank,
+			  uint64_t clk)
 {
 	const uint32_t slot[] = {
 		[SCOPE_BANK] = bank,
@@ -26,13 +27,16 @@ static void forbid(const struct dram *d, struct channel *ch, const struct rules 
 	};
 	for (const struct rule *rule = rules->row, *end = rule + rules->n; rule < end; rule++)
 		not_before(&ch->next[rule->second][slot[rule->scope]], clk + rule->gap);
-	if (d->config.ranks > 1)
-		forbid_other_ranks(d, ch, rules, d->plan.rank_of[bank], clk);
 }
 
-static void tell(const struct dram *d, const struct channel *ch, uint32_t op, uint32_t bank, uint32_t row,
-		 uint32_t column, uint64_t clk)
+/* What a command means to other ranks, and to who watches. */
+static OUT_OF_LINE void watch(const struct dram *d, struct channel *ch, uint32_t op, uint32_t bank, uint32_t row,
+			      uint32_t column, uint64_t clk)
 {
+	if (d->config.ranks > 1)
+		forbid_other_ranks(d, ch, &d->plan.rules[op], d->plan.rank_of[bank], clk);
+	if (!d->hooks.command)
+		return;
 	d->hooks.command(d->hooks.ctx,
 			 &(struct dram_command){ .clk = clk,
 						 .channel = ch->index,
@@ -50,15 +54,12 @@ void dram_command(struct dram *d, struct channel *ch, uint32_t op, uint32_t bank
 	if (op == DRAM_ACT)
 		push_faw(&ch->rank[d->plan.rank_of[bank]], clk + d->config.tFAW);
 	ch->command_free[d->plan.bus_of[op]] = clk + d->plan.command_clk[op];
-	if (d->hooks.command)
-		tell(d, ch, op, bank, row, 0, clk);
+	if (d->watched)
+		watch(d, ch, op, bank, row, 0, clk);
 }
 
 void dram_watch_column(struct dram *d, struct channel *ch, const struct entry *e, uint32_t column, uint32_t op,
 		       uint64_t clk)
 {
-	if (d->config.ranks > 1)
-		forbid_other_ranks(d, ch, &d->plan.rules[op], d->plan.rank_of[e->bank], clk);
-	if (d->hooks.command)
-		tell(d, ch, op, e->bank, e->row, column, clk);
+	watch(d, ch, op, e->bank, e->row, column, clk);
 }

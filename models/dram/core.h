@@ -156,10 +156,12 @@ struct entry {
 };
 
 /* What a kind of command would do next; NEVER when no bank needs it. clk is never later than the truth; when `exact` it
- * is the truth (as long as the command bus is free by then), and the bank is right. */
+ * is the truth (as long as the command bus is free by then), and the bank is right; when `lasting` the bank stays right
+ * when the bus is free later, since no older bank waits (rows only). */
 struct choice {
 	uint64_t clk;
-	uint32_t bank, exact;
+	uint32_t bank;
+	bool exact, lasting;
 };
 enum kind { COLUMN, ACTIVATE, PRECHARGE, KINDS };
 
@@ -292,7 +294,7 @@ struct dram {
 	struct dram_hooks hooks;
 	struct plan plan;
 	struct dram_stats stats;
-	bool watched; /* column commands concern other ranks or a hook */
+	bool watched; /* commands concern other ranks or a hook */
 	uint64_t outcomes[OUTCOMES];
 	uint64_t ideal_bursts;        /* that the ideal part would have moved */
 	uint64_t told[DRAM_CHANNELS]; /* before this a channel's next decisions bring no completion */

@@ -20,7 +20,8 @@ void dram_forget_choices(struct channel *ch)
 	ch->turn_moved = true;
 }
 
-/* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it. */
+/* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it, and lasting when this
+ * bank is younger. */
 static void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
 {
 	struct choice *next = &q->next[kind];
@@ -28,8 +29,10 @@ static void join(const struct channel *ch, struct queue *q, enum kind kind, uint
 	q->set[kind] |= bit(bank);
 	if (from <= next->clk) {
 		next->clk = from;
-		next->exact = 0;
+		next->exact = false;
 	}
+	if (next->lasting && q->head_age[bank] < q->head_age[next->bank])
+		next->lasting = false;
 }
 
 static void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)

@@ -18,14 +18,14 @@ static inline uint64_t rank_floor(const struct channel *ch, uint32_t op, uint32_
 /* A start and, of equal ones, an age, in one key, so that no branch depends on the requests: starts lie within 2^24 clk
  * of the floor (plan.c bounds the intervals), ages below 2^40. */
 struct first {
-	uint64_t key;
+	uint64_t key, oldest;
 	uint32_t bank;
 };
 
 /* The first start of `op` on any of the banks of a rank, not before rank_clk; of equal ones that for the oldest entry.
  */
-static inline void scan_rank(const struct dram *d, const struct channel *ch, uint32_t op, bank_set banks,
-			     const uint64_t *age, uint64_t floor, uint64_t rank_clk, bool grouped, struct first *first)
+IN_LINE void scan_rank(const struct dram *d, const struct channel *ch, uint32_t op, bank_set banks, const uint64_t *age,
+		       uint64_t floor, uint64_t rank_clk, bool grouped, struct first *first)
 {
 	const uint64_t *next = ch->next[op];
 	for (; banks; banks &= banks - 1) {
@@ -36,25 +36,27 @@ static inline void scan_rank(const struct dram *d, const struct channel *ch, uin
 		uint64_t key = (clk - floor) << AGE_BITS | age[bank];
 		first->bank = key < first->key ? bank : first->bank;
 		first->key = min64(key, first->key);
+		first->oldest = min64(age[bank], first->oldest);
 	}
 }
 
-static void scan(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among, const uint64_t *age,
-		 uint64_t floor, struct choice *best)
+IN_LINE void scan(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among, const uint64_t *age,
+		  uint64_t floor, struct choice *best)
 {
-	struct first first = { NEVER, NO_BANK };
+	struct first first = { NEVER, NEVER, NO_BANK };
 	for (uint32_t r = 0; among; r++) {
 		uint64_t rank_clk = rank_floor(ch, op, r, floor);
 		bank_set banks = among & d->plan.rank_banks[r];
 		among &= ~banks;
-		if (d->plan.group_holds[op])
+		if (op != DRAM_PRE && d->plan.group_holds[op])
 			scan_rank(d, ch, op, banks, age, floor, rank_clk, true, &first);
 		else
 			scan_rank(d, ch, op, banks, age, floor, rank_clk, false, &first);
 	}
 	best->clk = first.bank == NO_BANK ? NEVER : floor + (first.key >> AGE_BITS);
 	best->bank = first.bank;
-	best->exact = 1;
+	best->exact = true;
+	best->lasting = (op == DRAM_ACT || op == DRAM_PRE) && age[first.bank % MAX_BANKS] == first.oldest;
 }
 
 /* LPDDR5: once the data clock has stopped, a CAS must restart it tCAS before the column command. */
@@ -96,7 +98,7 @@ static void scan_columns(const struct dram *d, const struct channel *ch, struct 
 	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(d, ch, q);
 	uint64_t soonest = max64(floor, ch->next[op][RANK_SLOT]);
 	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
-		*best = (struct choice){ soonest, bank, 1 };
+		*best = (struct choice){ soonest, bank, true, false };
 	else
 		scan(d, ch, op, q->set[COLUMN] & ~ch->blocked, q->hit_age, floor, best);
 	wait_for_data_clock(d, ch, q, best);
@@ -108,12 +110,20 @@ static inline struct queue *preparing(struct channel *ch)
 	return &ch->queue[ch->drain != ch->leaving];
 }
 
-/* ACT or PRE; rows just opened for a turn that is over stay for their first burst. */
-static void scan_rows(const struct dram *d, const struct channel *ch, struct queue *q, enum kind kind, uint64_t floor)
+/* Banks that take no row command: rows just opened for a turn that is over stay for their first burst. */
+static inline bank_set kept(const struct channel *ch)
 {
-	bank_set kept = ch->leaving ? ch->fresh & ch->queue[ch->drain].set[COLUMN] : 0;
-	scan(d, ch, kind == ACTIVATE ? DRAM_ACT : DRAM_PRE, q->set[kind] & ~(ch->blocked | kept), q->head_age, floor,
-	     &q->next[kind]);
+	return ch->blocked | (ch->leaving ? ch->fresh & ch->queue[ch->drain].set[COLUMN] : 0);
+}
+
+static OUT_OF_LINE void scan_activates(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
+{
+	scan(d, ch, DRAM_ACT, q->set[ACTIVATE] & ~kept(ch), q->head_age, floor, &q->next[ACTIVATE]);
+}
+
+static OUT_OF_LINE void scan_precharges(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
+{
+	scan(d, ch, DRAM_PRE, q->set[PRECHARGE] & ~kept(ch), q->head_age, floor, &q->next[PRECHARGE]);
 }
 
 enum decision { TAKE_COLUMN, TAKE_ACT, TAKE_ACT2, TAKE_PRE };
@@ -174,13 +184,13 @@ static void first_command(const struct dram *d, struct channel *ch, struct verdi
 			v->rest = row_leaves + 1 - shared[DRAM_RD];
 			break;
 		}
-		if (row->exact && row->clk >= floor) {
+		if (row->exact && (row->clk >= floor || row->lasting)) {
 			v->clk = act_first ? act_clk : pre_clk;
 			v->what = act_first ? TAKE_ACT : TAKE_PRE;
 			v->bank = row->bank;
 			break;
 		}
-		scan_rows(d, ch, rows, act_first ? ACTIVATE : PRECHARGE, floor);
+		(act_first ? scan_activates : scan_precharges)(d, ch, rows, floor);
 	}
 	if (two_steps)
 		second_step(d, ch, floor, column, v);
