@@ -197,6 +197,25 @@ static void set_reach(struct matrix *m)
 	memory_set_reach(m->memory, NPU_ENGINE_MATRIX, &all);
 }
 
+/* Results leave in order: behind those of the product before, then each fold's `period` after the one before, when it
+ * has crossed the array, but not before that one's have left. */
+static void place_results(struct flight *f, uint64_t free)
+{
+	const struct matrix_plan *plan = &f->plan;
+	f->results = f->first + plan->stream + plan->latency - plan->results;
+	f->results_free = free;
+	f->late = 0;
+	f->end = f->stream_end + plan->latency;
+	if (free <= f->results)
+		return;
+	uint64_t behind = free - f->results, gained = plan->period - plan->results; /* a fold */
+	f->late = plan->folds;
+	if (gained && (behind - 1) / gained + 1 < plan->folds)
+		f->late = (behind - 1) / gained + 1;
+	else
+		f->end = free + plan->folds * plan->results;
+}
+
 /* Places a product behind `before` (NULL: the array is empty), from beat `free` on. */
 static void place(const struct hw *hw, struct flight *f, const struct flight *before, uint64_t free)
 {
@@ -214,10 +233,7 @@ static void place(const struct hw *hw, struct flight *f, const struct flight *be
 	f->first = later(f->load + plan->load, stream_free);
 	f->last_fold = f->first + (plan->folds - 1) * plan->period;
 	f->stream_end = f->last_fold + plan->stream;
-	f->latency = plan->latency;
-	if (before && f->first + plan->stream + plan->latency < before->end + plan->results)
-		f->latency = before->end + plan->results - f->first - plan->stream;
-	f->end = f->stream_end + f->latency;
+	place_results(f, before ? before->end : 0);
 }
 
 /* From this beat on the next product may be accepted. */

@@ -21,7 +21,8 @@ struct flight_shape {
 
 /* Fold f streams in [first + f period, + plan.stream). Its tile loads in the plan.load beats before (serial) or from
  * plan.load_after beats of the stream of fold f - 1 on (overlapped; fold 0: from `load` on). Its results are written in
- * plan.results beats from first + f period + plan.stream + latency - plan.results on. */
+ * plan.results beats from results + f period on; those of the first `late` folds, which find results of the product before
+ * still leaving, one behind the other from results_free on. */
 struct flight {
 	struct matrix_plan plan;
 	struct memory_reach reach[FLIGHT_PARTS];
@@ -32,7 +33,9 @@ struct flight {
 	uint64_t first;      /* first operand in */
 	uint64_t last_fold;  /* first operand of the last fold in; plan.load_after later the next product may load (overlapped) */
 	uint64_t stream_end; /* last operand in */
-	uint64_t latency;    /* plan.latency, or more when results of the product before are still leaving */
+	uint64_t results;    /* fold 0 has crossed the array: its results are ready to be written */
+	uint64_t results_free; /* the last result of the product before has been written */
+	uint64_t late;       /* folds whose results are ready before those in front of them have been written */
 	uint64_t end;        /* last result written */
 	uint64_t stream_begin_cycle;
 	uint64_t stream_end_cycle;

@@ -299,19 +299,19 @@ static void add(struct memory_segment *out, struct memory_walk walk, uint64_t be
 }
 
 /* Which fold is in its interval [base + f period, + length) at `beat`; false: none. Cuts the segment at its edges. */
-static bool fold_at(const struct flight *flight, uint64_t base, uint64_t length, uint64_t folds, uint64_t beat,
+static bool fold_at(uint64_t base, uint64_t period, uint64_t length, uint64_t folds, uint64_t beat,
 		    struct memory_segment *out, uint64_t *f)
 {
 	segment_until(out, beat, base);
 	if (beat < base)
 		return false;
-	*f = (beat - base) / flight->plan.period;
+	*f = (beat - base) / period;
 	if (*f >= folds)
 		return false;
-	uint64_t begin = base + *f * flight->plan.period;
+	uint64_t begin = base + *f * period;
 	segment_until(out, beat, begin + length);
 	if (*f + 1 < folds)
-		segment_until(out, beat, begin + flight->plan.period);
+		segment_until(out, beat, begin + period);
 	return beat < begin + length;
 }
 
@@ -363,15 +363,17 @@ void flight_segment(const struct hw *hw, const struct npu_insn *insn, const stru
 		if (beat >= flight->load && beat < flight->load + plan->load)
 			add_load(hw, p, flight, 0, flight->load, beat, out);
 		uint64_t loads = flight->first + plan->load_after;
-		if (fold_at(flight, loads, plan->load, plan->folds - 1, beat, out, &f))
+		if (fold_at(loads, plan->period, plan->load, plan->folds - 1, beat, out, &f))
 			add_load(hw, p, flight, f + 1, loads + f * plan->period, beat, out);
 	} else if (plan->load) {
-		if (fold_at(flight, flight->load, plan->load, plan->folds, beat, out, &f))
+		if (fold_at(flight->load, plan->period, plan->load, plan->folds, beat, out, &f))
 			add_load(hw, p, flight, f, flight->load + f * plan->period, beat, out);
 	}
-	if (fold_at(flight, flight->first, plan->stream, plan->folds, beat, out, &f))
+	if (fold_at(flight->first, plan->period, plan->stream, plan->folds, beat, out, &f))
 		add_stream(hw, p, flight, f, beat, out);
-	uint64_t results = flight->first + plan->stream + flight->latency - plan->results;
-	if (fold_at(flight, results, plan->results, plan->folds, beat, out, &f))
-		add_results(hw, p, flight, f, results + f * plan->period, beat, out);
+	if (flight->late && fold_at(flight->results_free, plan->results, plan->results, flight->late, beat, out, &f))
+		add_results(hw, p, flight, f, flight->results_free + f * plan->results, beat, out);
+	uint64_t in_time = flight->results + flight->late * plan->period;
+	if (fold_at(in_time, plan->period, plan->results, plan->folds - flight->late, beat, out, &f))
+		add_results(hw, p, flight, flight->late + f, in_time + f * plan->period, beat, out);
 }
