@@ -140,7 +140,7 @@ _Static_assert(RANK_SLOT + MAX_RANKS <= SLOTS, "a slot for each bank, group and 
 
 struct bank {
 	uint32_t row;      /* open row or NO_ROW */
-	uint32_t passed;   /* bursts since ACT that went before an older one of the bank */
+	uint32_t passed[2]; /* [write]: bursts since ACT that went before an older one of the bank and direction */
 	uint32_t outcome;  /* of its next burst: enum outcome; ROW_HIT unless the bank is in `fresh` */
 	uint32_t conflict; /* it was closed for another row */
 };

@@ -57,7 +57,7 @@ static bool must_yield(const struct dram *d, const struct channel *ch, const str
 {
 	if (q->first_hit[bank] == q->head[bank])
 		return false;
-	return (d->config.hit_cap && ch->bank[bank].passed >= d->config.hit_cap) ||
+	return (d->config.hit_cap && ch->bank[bank].passed[q == &ch->queue[1]] >= d->config.hit_cap) ||
 	       (q == &ch->queue[1] && ch->forced == bank);
 }
 
@@ -84,7 +84,7 @@ static void sort_bank(const struct dram *d, const struct channel *ch, struct que
 void dram_row_opened(const struct dram *d, struct channel *ch, uint32_t bank, uint32_t row)
 {
 	ch->bank[bank].row = row;
-	ch->bank[bank].passed = 0;
+	ch->bank[bank].passed[0] = ch->bank[bank].passed[1] = 0;
 	ch->fresh |= bit(bank);
 	for (uint32_t w = 0; w < 2; w++) {
 		struct queue *q = &ch->queue[w];
@@ -190,7 +190,7 @@ void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *
 	struct entry *e = &ch->entry[at];
 	uint32_t bank = e->bank;
 	if (q->head[bank] != at)
-		ch->bank[bank].passed += bursts;
+		ch->bank[bank].passed[q == &ch->queue[1]] += bursts;
 	e->column += (uint16_t)bursts;
 	e->left -= (uint8_t)bursts;
 	if (e->left == 0)

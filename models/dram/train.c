@@ -43,7 +43,7 @@ static uint32_t as_far_as(const struct dram *d, const struct channel *ch, const 
 	uint32_t lanes = t->p->lanes, after_last = first + e->left * lanes;
 	bool passes = t->q->head[e->bank] != at;
 	if (passes && d->config.hit_cap) {
-		uint32_t passed = ch->bank[e->bank].passed;
+		uint32_t passed = ch->bank[e->bank].passed[t->p->write];
 		uint32_t more = d->config.hit_cap > passed + 1 ? d->config.hit_cap - passed - 1 : 0;
 		bursts = (uint32_t)min64(bursts, first + more * lanes + 1);
 	}

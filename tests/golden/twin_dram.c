@@ -38,7 +38,7 @@ struct last {
 
 struct bank {
 	int64_t row;
-	uint32_t passed; /* bursts since ACT that went before an older one of the bank */
+	uint32_t passed[2]; /* [write]: bursts since ACT that went before an older one of the bank and direction */
 	bool refreshing; /* refresh is due: no new command */
 	struct last last;
 };
@@ -574,7 +574,7 @@ static bool hits(const struct twin_dram *d, const struct channel *ch, unsigned w
 	if (bank->row != b->row)
 		return false;
 	const struct burst *late = write ? overdue(d, ch, t) : NULL;
-	bool yields = (d->c.hit_cap && bank->passed >= d->c.hit_cap) || (late && late->bank == b->bank);
+	bool yields = (d->c.hit_cap && bank->passed[write] >= d->c.hit_cap) || (late && late->bank == b->bank);
 	return !yields || is_first_of_its_bank(d, &ch->queue[write], at);
 }
 
@@ -644,7 +644,7 @@ static void column(struct twin_dram *d, struct channel *ch, uint64_t at, int64_t
 		b->done = (uint64_t)ch->data_end + d->c.back_delay;
 	b->issued = (uint64_t)t;
 	ch->turn++;
-	ch->bank[b->bank].passed += !is_first_of_its_bank(d, &ch->queue[write], at);
+	ch->bank[b->bank].passed[write] += !is_first_of_its_bank(d, &ch->queue[write], at);
 	ch->fresh &= ~((uint64_t)1 << b->bank);
 	ch->bus_free[0] = t + d->c.column_clk;
 	take_out(&ch->queue[write], at);
@@ -653,7 +653,7 @@ static void column(struct twin_dram *d, struct channel *ch, uint64_t at, int64_t
 static void opened(struct channel *ch, uint32_t bank, int64_t row)
 {
 	ch->bank[bank].row = row;
-	ch->bank[bank].passed = 0;
+	ch->bank[bank].passed[0] = ch->bank[bank].passed[1] = 0;
 	ch->fresh |= (uint64_t)1 << bank;
 }
 

@@ -42,7 +42,7 @@ static struct dram_config random_config(struct random *r, const char *part)
 	c.drain_low = (uint32_t)ONE_OF(r, 20, 20, 0, 40);
 	c.write_wait = (uint32_t)ONE_OF(r, 65536, 4096, 300);
 	c.turn = (uint32_t)ONE_OF(r, 128, 128, 7, 1);
-	c.hit_cap = (uint32_t)ONE_OF(r, 32, 32, 0);
+	c.hit_cap = (uint32_t)ONE_OF(r, 32, 32, 0, 1, 2, 4, 7);
 	c.front_delay = (uint32_t)ONE_OF(r, 0, 0, 7);
 	c.back_delay = (uint32_t)ONE_OF(r, 0, 0, 5);
 	return c;
