@@ -28,9 +28,6 @@ bool twin_add_small(struct twin_table *t, uint64_t from, uint64_t to)
 	bool ok = true;
 	for (uint64_t seed = from; seed < to; seed++) {
 		struct hw hw = machine_random_hw(seed);
-		/* With 0, bursts of a channel that could go with those of an instruction accepted in that cycle go
-		 * first. */
-		hw.dma.start_cycles += !hw.dma.start_cycles;
 		struct npu_program *p = machine_random_program(seed, &hw, 60 + (unsigned)(seed % 60));
 		char what[128];
 		snprintf(what, sizeof what, "small machine, seed %llu", (unsigned long long)seed);

@@ -39,6 +39,7 @@ struct burst {
 struct channel {
 	bool busy;
 	uint32_t insn;
+	uint64_t accepted;
 	struct burst *burst;
 	uint32_t nbursts, next; /* to be issued */
 	uint64_t rests;         /* the address generator is free from then on */
@@ -68,6 +69,7 @@ static bool is_paged(const struct npu_insn *i)
 struct shape {
 	struct npu_matrix local;
 	uint32_t base, bits, dram_block;
+	uint32_t unit; /* elements of a row of a block, of the smaller one: what a beat of a layout change is about */
 	uint64_t rows, cols;
 	bool transpose, rearranged;
 };
@@ -97,6 +99,7 @@ static struct shape shape_of(const struct npu_insn *i)
 	s.local.cols = s.transpose ? s.rows : s.cols;
 	s.bits = npu_dtype_bits(s.local.dtype);
 	s.rearranged = s.transpose || layout != s.local.layout;
+	s.unit = layout == NPU_LAYOUT_BLOCK16 || s.local.layout == NPU_LAYOUT_BLOCK16 ? 16 : 32;
 	return s;
 }
 
@@ -118,7 +121,7 @@ static uint64_t turned_bit(const struct shape *s, uint64_t r, uint64_t c, uint64
 }
 
 /* A rearranged burst: elements [from, to) of strip `strip` as DRAM holds it. A beat carries what is contiguous on the
- * local side. */
+ * local side, of one row of a block. */
 static void add_rearranged(struct burst *b, const struct shape *s, uint64_t strip, uint64_t from, uint64_t to)
 {
 	uint64_t run_bit = 0, run_end = 0, block = s->dram_block;
@@ -140,7 +143,7 @@ static void add_rearranged(struct burst *b, const struct shape *s, uint64_t stri
 			continue;
 		}
 		uint64_t bit = npu_matrix_bit(&s->local, r, c);
-		if (open && bit != run_end) {
+		if (open && (bit != run_end || c % s->unit == 0)) {
 			add_run(b, s->base + (uint32_t)(run_bit / 8), (run_end - run_bit + 7) / 8);
 			open = false;
 		}
@@ -297,6 +300,7 @@ static void start(struct twin *t, enum npu_engine e, uint32_t insn)
 	clear(c);
 	c->busy = true;
 	c->insn = insn;
+	c->accepted = t->now;
 	c->rests = c->not_before = t->now + d->hw->dma.start_cycles;
 	if (is_paged(&t->program->insns[insn]))
 		add_table(t, c, &t->program->insns[insn]);
@@ -388,35 +392,44 @@ static uint64_t ready_at(const struct twin_dma *d, const struct channel *c)
 	return at > c->not_before ? at : c->not_before;
 }
 
-static void issue(struct twin *t, struct twin_dma *d)
+/* Whose burst goes: round robin. What was accepted in this cycle has what the others leave of it, the oldest first. */
+static unsigned whose_turn(const struct twin *t, const struct twin_dma *d)
 {
-	if (d->used == d->hw->dma.outstanding)
-		return;
 	for (unsigned i = 0; i < d->nchannels; i++) {
 		unsigned slot = (d->turn + i) % d->nchannels;
-		struct channel *c = &d->channel[slot];
-		if (ready_at(d, c) > t->now)
-			continue;
-		struct burst *b = &c->burst[c->next++];
-		d->used++;
-		d->turn = (slot + 1) % d->nchannels;
-		c->rests = t->now;
-		c->not_before = t->now + 1;
-		if (d->store && !b->table)
-			to_port(c, c->next - 1);
-		else
-			send(t, d, b);
-		return;
+		if (ready_at(d, &d->channel[slot]) <= t->now && d->channel[slot].accepted < t->now)
+			return slot;
 	}
+	for (unsigned a = 0; a < d->in_service; a++)
+		if (ready_at(d, &d->channel[d->age[a]]) <= t->now)
+			return d->age[a];
+	return TWIN_NOBODY;
+}
+
+static void issue(struct twin *t, struct twin_dma *d)
+{
+	unsigned slot = whose_turn(t, d);
+	if (slot == TWIN_NOBODY || d->used == d->hw->dma.outstanding)
+		return;
+	struct channel *c = &d->channel[slot];
+	struct burst *b = &c->burst[c->next++];
+	d->used++;
+	d->turn = (slot + 1) % d->nchannels;
+	c->rests = t->now;
+	c->not_before = t->now + 1;
+	if (d->store && !b->table)
+		to_port(c, c->next - 1);
+	else
+		send(t, d, b);
 }
 
 void twin_dma_leave(struct twin *t, enum npu_engine e)
 {
 	struct twin_dma *d = t->dma[e];
-	issue(t, d);
 	if (d->crossed)
 		send(t, d, d->crossed);
 	d->crossed = NULL;
+	issue(t, d);
 }
 
 static uint64_t beats_of(const struct twin_dma *d, const struct run *r)

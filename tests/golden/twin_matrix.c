@@ -172,28 +172,23 @@ static struct product *new_product(const struct hw *hw, const struct npu_matmul 
 
 /* ---- which words they touch ---- */
 
-/* Rows [row, row + rows) and columns [col, col + cols) of a stored matrix; of a blocked one strip by strip of blocks.
- */
+/* Rows [row, row + rows) and columns [col, col + cols) of a stored matrix; of a blocked one as many bytes of every strip
+ * of blocks that it lies in, in stored order. */
 static void add_tile(struct part *part, const struct hw *hw, uint32_t local, const struct npu_matrix *m, uint64_t row,
 		     uint64_t rows, uint64_t col, uint64_t cols, bool by_column, bool write)
 {
-	uint64_t block = npu_layout_block(m->layout), end = row + rows;
+	uint64_t block = npu_layout_block(m->layout), first = row / block, strips = up(row + rows, block) - first;
 	struct twin_rows r = { .stride = npu_matrix_stride(m), .write = write };
 	if (block == 1) {
 		r.local = local + (uint32_t)(npu_matrix_bit(m, row, col) / 8);
 		r.row_bytes = npu_dtype_bytes(m->dtype, cols);
-		r.rows = rows;
 		r.by_column = by_column;
-		twin_walk_add(&part->walk, hw, &r);
-		return;
+	} else {
+		r.local = local + (uint32_t)(npu_matrix_bit(m, first * block, col / block * block) / 8);
+		r.row_bytes = more(1, npu_dtype_bytes(m->dtype, rows * cols) / strips);
 	}
-	for (; row < end; row = (row / block + 1) * block) {
-		uint64_t here = less(end, (row / block + 1) * block) - row;
-		r.local = local + (uint32_t)(npu_matrix_bit(m, row / block * block, col / block * block) / 8);
-		r.row_bytes = more(1, npu_dtype_bytes(m->dtype, here * cols));
-		r.rows = 1;
-		twin_walk_add(&part->walk, hw, &r);
-	}
+	r.rows = strips;
+	twin_walk_add(&part->walk, hw, &r);
 }
 
 struct region {
