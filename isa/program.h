@@ -184,10 +184,14 @@ struct npu_program *npu_program_decode(const uint8_t *bytes, uint64_t nbytes, co
 /* Bytes in *out (free() them), their number returned, 0 when out of memory. */
 uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 
-/* Flat text form (.npu). `file` is what errors call it. */
+/* -- private -- */
+/* Flat text form (.npu) alone. `file` is what errors call it. */
+struct npu_program *npu_asm_flat(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
+/* -- npu.h -- */
+/* Text (.npu), flat or macro assembly with the defaults of its parameters and no .include; buffers are placed in memories as
+ * large as addresses reach. `file` is what errors call it. */
 struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
-/* Macro assembly, flat text or not, but for .include (docs/npu.md): with parameters as "seq=512", and buffers placed in the
- * memories of a machine; NULL: memories as large as addresses reach. */
+/* The same with parameters as "seq=512", and buffers placed in the memories of a machine; NULL: as above. */
 struct npu_program *npu_asm_macro(const char *text, uint64_t nbytes, const char *file, const struct npu_capacity *,
 				  const char *const *params, unsigned nparams, struct npu_error *err);
 /* The whole program as flat text, malloc'ed, NUL-terminated; NULL when out of memory. */

@@ -573,6 +573,9 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 	return at;
 }
 
+static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
+				  unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at, uint64_t bytes);
+
 struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			   unsigned rank, const uint64_t *shape)
 {
@@ -581,6 +584,33 @@ struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dty
 
 struct npu_dram npu_tensor_at(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			      unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at)
+{
+	return add_tensor(b, name, dtype, dir, rank, shape, layout, at, 0);
+}
+
+struct npu_dram npu_tensor_with(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
+				unsigned rank, const uint64_t *shape, const struct npu_tensor_options *given)
+{
+	struct npu_tensor_options o = { .size = sizeof o };
+	if (given && given->size < offsetof(struct npu_tensor_options, placed) + sizeof o.placed) {
+		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: options of %u bytes: size is sizeof(struct npu_tensor_options)",
+				 name ? name : "without a name", given->size);
+		return (struct npu_dram){ 0 };
+	}
+	/* a longer one is of a later version: what this one does not know must say nothing */
+	for (uint32_t i = sizeof o; given && i < given->size; i++)
+		if (((const unsigned char *)given)[i]) {
+			npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: options that this version does not know",
+					 name ? name : "without a name");
+			return (struct npu_dram){ 0 };
+		}
+	if (given)
+		memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+	return add_tensor(b, name, dtype, dir, rank, shape, o.layout, o.placed ? o.at : NPU_ANYWHERE, o.bytes);
+}
+
+static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
+				  unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at, uint64_t bytes)
 {
 	if (!one_more(b, &b->ntensors, MAX_TENSORS, "tensors"))
 		return (struct npu_dram){ 0 };
@@ -600,6 +630,12 @@ struct npu_dram npu_tensor_at(struct npu_builder *b, const char *name, enum npu_
 	/* Blocks of a layout are whole. What is not legal is told at the end, with the name. */
 	if (layout != NPU_LAYOUT_ROW && npu_tensor_bytes(&t) > t.bytes)
 		t.bytes = npu_tensor_bytes(&t);
+	if (bytes && bytes < t.bytes) {
+		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s takes %" PRIu64 " bytes, more than the %" PRIu64 " given",
+				 name ? name : "without a name", t.bytes, bytes);
+		return (struct npu_dram){ 0 };
+	}
+	t.bytes = bytes ? bytes : t.bytes;
 	t.addr = take_dram(b, "tensor", name, t.bytes, at);
 	if (npu_builder_failed(b))
 		return (struct npu_dram){ 0 };

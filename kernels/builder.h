@@ -40,6 +40,19 @@ struct npu_dram npu_tensor(struct npu_builder *, const char *name, enum npu_dtyp
 struct npu_dram npu_tensor_at(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
 			      const uint64_t *shape, uint32_t layout, uint64_t at);
 
+/* What .tensor says more: `size` is sizeof(struct npu_tensor_options), so that later versions may add to its end; what is 0
+ * is as npu_tensor has it. Contents are none of the program: a kernel's reference, --seed and --tensor NAME=FILE say them. */
+struct npu_tensor_options {
+	uint32_t size;
+	uint32_t layout; /* NPU_LAYOUT_* */
+	uint64_t bytes;  /* more than its elements take, as room behind them; 0: just those */
+	uint64_t at;     /* its address, where `placed` */
+	uint32_t placed; /* 1: at `at`, which may be 0 */
+	uint32_t reserved;
+};
+struct npu_dram npu_tensor_with(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
+				const uint64_t *shape, const struct npu_tensor_options *);
+
 /* A buffer of local memory, aligned to the bank word. `group`: SRAM group (or accumulator bank) to prefer, modulo their
  * number; -1 the emptiest. A buffer that its group cannot hold goes to another one, or across several. Its address, or
  * 0 after an error. npu_release ends its life: what is placed later may reuse the bytes (and the kernel must order the

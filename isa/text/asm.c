@@ -334,7 +334,7 @@ static void end(struct npu_asm *as)
 	free(as->ops);
 }
 
-struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err)
+struct npu_program *npu_asm_flat(const char *text, uint64_t nbytes, const char *file, struct npu_error *err)
 {
 	struct npu_error ignored;
 	err = err ? err : &ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the flat assembler, shared by its files. The entry is npu_asm_text in isa/program.h. */
+/* The state of the flat assembler, shared by its files. The entry is npu_asm_flat in isa/program.h. */
 #ifndef NPU_ISA_TEXT_ASM_H
 #define NPU_ISA_TEXT_ASM_H
 

@@ -22,14 +22,14 @@ static void require_message(const struct npu_error *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct npu_error err = { .code = NPU_ERR_NONE };
-	struct npu_program *program = npu_asm_text((const char *)data, size, "fuzz", &err);
+	struct npu_program *program = npu_asm_flat((const char *)data, size, "fuzz", &err);
 	if (!program) {
 		require_message(&err);
 		return 0;
 	}
 	char *text = npu_disasm_text(program);
 	require(text != NULL);
-	struct npu_program *again = npu_asm_text(text, strlen(text), "fuzz", &err);
+	struct npu_program *again = npu_asm_flat(text, strlen(text), "fuzz", &err);
 	require(again && again->hash == program->hash && again->ninsns == program->ninsns);
 	char *twice = npu_disasm_text(again);
 	require(twice && strcmp(text, twice) == 0);

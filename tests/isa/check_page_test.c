@@ -162,7 +162,7 @@ START_TEST(records_that_do_not_parse_say_what_would)
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		struct npu_error err = { 0 };
-		ck_assert_ptr_null(npu_asm_text(wrong[i].text, strlen(wrong[i].text), "t.npu", &err));
+		ck_assert_ptr_null(npu_asm_flat(wrong[i].text, strlen(wrong[i].text), "t.npu", &err));
 		ck_assert_msg(strstr(err.text, wrong[i].says) != NULL, "%s", err.text);
 	}
 }

@@ -690,7 +690,7 @@ START_TEST(one_mistake_is_one_message)
 		struct npu_error err = { .code = NPU_ERR_NONE };
 		if (strstr(texts[i], ".sram"))
 			continue;
-		ck_assert_ptr_null(npu_asm_text(texts[i], strlen(texts[i]), "t.npu", &err));
+		ck_assert_ptr_null(npu_asm_flat(texts[i], strlen(texts[i]), "t.npu", &err));
 		ck_assert_msg(strstr(err.text, "\nt.npu:") == NULL, "flat, %s says: %s", texts[i], err.text);
 	}
 }
@@ -746,6 +746,26 @@ START_TEST(the_name_of_a_region_means_the_same_with_and_without_other_macros)
 }
 END_TEST
 
+START_TEST(text_without_options_is_flat_or_macro_assembly)
+{
+	struct npu_error err;
+	struct npu_program *p = npu_asm_text(qk, sizeof qk - 1, "t.npu", &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	/* 8 row tiles of 8 column tiles, seq=1024 and tiles of 128 */
+	ck_assert_uint_eq(p->ninsns, 8 * (3 + 8 * 3));
+	npu_program_free(p);
+	ck_assert_ptr_null(npu_asm_text("load sram:0x0, dram:0x0\n", 24, "t.npu", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "load lacks rows=: rows"));
+	ck_assert_ptr_null(npu_asm_text(".let x = 1 / 0\n", 15, "t.npu", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "a division by 0"));
+	/* an expression alone is no mistake of flat text */
+	p = npu_asm_text("vfill sram:0x10+16 rows=2*2 cols=1\n", 35, "t.npu", &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	ck_assert_uint_eq(p->insns[0].fill.dst, 0x20);
+	npu_program_free(p);
+}
+END_TEST
+
 START_TEST(lines_may_end_in_any_way)
 {
 	expect_insns(".let n = 2\r\n.for i in 0..n\r\nsync.load\r\n.end\r\n", "sync.load\nsync.load\n");
@@ -791,6 +811,7 @@ static Suite *suite(void)
 	tcase_add_test(t, what_nests_without_end_is_refused);
 	tcase_add_test(t, the_name_of_a_region_means_the_same_with_and_without_other_macros);
 	tcase_add_test(t, lines_may_end_in_any_way);
+	tcase_add_test(t, text_without_options_is_flat_or_macro_assembly);
 	suite_add_tcase(s, t);
 	return s;
 }

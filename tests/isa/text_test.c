@@ -9,7 +9,7 @@
 static struct npu_program *assemble(const char *text)
 {
 	struct npu_error err = { .code = NPU_ERR_NONE };
-	struct npu_program *program = npu_asm_text(text, strlen(text), "t.npu", &err);
+	struct npu_program *program = npu_asm_flat(text, strlen(text), "t.npu", &err);
 	ck_assert_msg(program != NULL, "%u:%u: %s", err.line, err.column, err.text);
 	return program;
 }
@@ -19,7 +19,7 @@ static const char *refusal(const char *text)
 {
 	static char message[4096];
 	struct npu_error err = { .code = NPU_ERR_NONE };
-	struct npu_program *program = npu_asm_text(text, strlen(text), "t.npu", &err);
+	struct npu_program *program = npu_asm_flat(text, strlen(text), "t.npu", &err);
 	ck_assert_msg(program == NULL, "it was accepted");
 	ck_assert_int_ne(err.code, NPU_ERR_NONE);
 	return npu_error_print(&err, message, sizeof message);
@@ -333,7 +333,7 @@ START_TEST(text_need_not_end_in_nul)
 	char *text = malloc(9);
 	ck_assert_ptr_nonnull(text);
 	memcpy(text, "sync.load", 9);
-	struct npu_program *p = npu_asm_text(text, 9, "t.npu", NULL);
+	struct npu_program *p = npu_asm_flat(text, 9, "t.npu", NULL);
 	ck_assert_ptr_nonnull(p);
 	ck_assert_uint_eq(p->ninsns, 1);
 	npu_program_free(p);

@@ -346,6 +346,59 @@ START_TEST(live_buffers_never_overlap)
 }
 END_TEST
 
+START_TEST(options_of_a_tensor_say_where_how_long_and_in_which_layout)
+{
+	const uint64_t shape[] = { 20, 20 };
+	struct npu_error err;
+	struct npu_tensor_options o = {
+		.size = sizeof o, .layout = NPU_LAYOUT_BLOCK16, .bytes = 8192, .at = 0, .placed = 1
+	};
+	struct npu_builder *b = edge();
+	struct npu_dram a = npu_tensor_with(b, "A", NPU_FP16, NPU_TENSOR_IN, 2, shape, &o);
+	ck_assert_uint_eq(a.addr, 0);
+	ck_assert_uint_eq(a.bytes, 8192);
+	/* two rows and two columns of blocks of 16 x 16 fp16, behind the 8 KiB */
+	o = (struct npu_tensor_options){ .size = sizeof o, .layout = NPU_LAYOUT_BLOCK16 };
+	struct npu_dram c = npu_tensor_with(b, "C", NPU_FP16, NPU_TENSOR_IN, 2, shape, &o);
+	ck_assert_uint_eq(c.addr, 8192);
+	ck_assert_uint_eq(c.bytes, 4 * 16 * 16 * 2);
+	struct npu_dram d = npu_tensor_with(b, "D", NPU_FP16, NPU_TENSOR_IN, 2, shape, NULL);
+	ck_assert_uint_eq(d.bytes, 800);
+	struct npu_program *p = npu_builder_finish(b, &err);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_eq(p->tensors[0].bytes, 8192);
+	ck_assert_uint_eq(p->tensors[1].layout, NPU_LAYOUT_BLOCK16);
+	ck_assert_uint_eq(p->tensors[2].layout, NPU_LAYOUT_ROW);
+	npu_program_free(p);
+}
+END_TEST
+
+static void expect_option_refused(const struct npu_tensor_options *o, const char *says)
+{
+	const uint64_t shape[] = { 20, 20 };
+	struct npu_error err;
+	struct npu_builder *b = edge();
+	npu_tensor_with(b, "A", NPU_FP16, NPU_TENSOR_IN, 2, shape, o);
+	ck_assert_ptr_null(npu_builder_finish(b, &err));
+	ck_assert_msg(strstr(err.text, says) != NULL, "%s", err.text);
+}
+
+START_TEST(options_of_a_tensor_that_cannot_be_are_refused)
+{
+	const struct {
+		struct npu_tensor_options known;
+		uint64_t later;
+	} newer = { { .size = sizeof newer }, 1 };
+	expect_option_refused(&(struct npu_tensor_options){ .size = 0 }, "options of 0 bytes");
+	expect_option_refused(&(struct npu_tensor_options){ .size = sizeof(struct npu_tensor_options), .bytes = 799 },
+			      "tensor A takes 800 bytes, more than the 799 given");
+	expect_option_refused(&newer.known, "options that this version does not know");
+	expect_option_refused(&(struct npu_tensor_options){ .size = sizeof(struct npu_tensor_options),
+							    .bytes = UINT64_MAX },
+			      "A");
+}
+END_TEST
+
 START_TEST(a_semaphore_has_the_maximum_that_it_was_given)
 {
 	struct npu_builder *b = edge();
@@ -455,6 +508,8 @@ int main(void)
 	tcase_add_test(t, a_region_is_named_as_printf_would_and_cut_at_63_bytes);
 	tcase_add_test(t, an_instruction_keeps_its_line_region_and_order);
 	tcase_add_test(t, live_buffers_never_overlap);
+	tcase_add_test(t, options_of_a_tensor_say_where_how_long_and_in_which_layout);
+	tcase_add_test(t, options_of_a_tensor_that_cannot_be_are_refused);
 	tcase_add_test(t, a_semaphore_has_the_maximum_that_it_was_given);
 	tcase_add_test(t, a_buffer_lies_where_it_was_told_to_or_nowhere);
 	tcase_add_test(t, a_tensor_lies_where_it_was_told_to_in_its_layout);

@@ -418,7 +418,7 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 		return NULL;
 	}
 	bool plain = !uses_macros(text, text + nbytes);
-	struct npu_program *program = plain ? npu_asm_text(text, nbytes, file, &flat) : NULL;
+	struct npu_program *program = plain ? npu_asm_flat(text, nbytes, file, &flat) : NULL;
 	if (program && options->nparams) {
 		npu_fail(err, NPU_ERR_VALUE, "%s: %s has no .param at all", options->params[0], file);
 		npu_program_free(program);
