@@ -12,7 +12,7 @@
 
 const struct npu_kernel *const npu_kernels[] = {
 	&npu_gemm,      &npu_qk_tiled,        &npu_mask_softmax,   &npu_pv_tiled,
-	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, NULL,
+	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,     NULL,
 };
 
 const struct npu_kernel *npu_kernel_find(const char *name)

@@ -2,47 +2,18 @@
 /* How far the output of a kernel may lie from its plain reference: the worst case over all roundings on the way, from
  * the values themselves. docs/values.md derives every formula here and uses the same letters. */
 #include "kernels/attn.h"
+#include "kernels/bound.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Unit roundoff of fp32; what underflow of a product and of exp may lose. */
-static const double U = 0x1p-24, PRODUCT_LOST = 0x1p-149, EXP_LOST = 0x1p-124;
-
-/* The factor by which n roundings may move a result, less 1. */
-static double gamma_of(double n)
-{
-	return n * U < 1 ? n * U / (1 - n * U) : INFINITY;
-}
-
-static double unit_roundoff(enum npu_dtype t)
-{
-	return t == NPU_FP16 ? 0x1p-11 : t == NPU_BF16 ? 0x1p-8 : U;
-}
-
-/* Half the distance of subnormals. */
-static double subnormal_lost(enum npu_dtype t)
-{
-	return t == NPU_FP16 ? 0x1p-25 : t == NPU_BF16 ? 0x1p-134 : 0x1p-150;
-}
 
 /* A relative error of x >= 0; of what is exactly 0 nothing is lost. */
 static double share(double error, double x)
 {
 	return x > 0 ? error * x : 0;
-}
-
-static double norm(const double *x, uint64_t n, uint64_t stride)
-{
-	double sum = 0;
-	for (uint64_t i = 0; i < n; i++)
-		sum += x[i * stride] * x[i * stride];
-	return sqrt(sum);
 }
 
 /* ---- products ---- */
@@ -53,14 +24,6 @@ struct product {
 	bool transpose_b;
 	enum npu_dtype type; /* of both */
 };
-
-/* Of one element, k products whose operands have norms a and b: gamma_k times sum |a| |b|, at most a b. */
-static double dot_bound(double a, double b, double k)
-{
-	if (!isfinite(a * b))
-		return 0; /* an operand is infinite or NaN; so is the result, in every order */
-	return a * b < FLT_MAX ? gamma_of(k) * a * b + k * PRODUCT_LOST : INFINITY;
-}
 
 static bool product_bound(const struct product *p, double *bound)
 {

@@ -113,6 +113,15 @@ static const struct {
 	{ "flash_attention", "window=64 mask=padding",
 	  "window=64: has no effect with mask=padding, only with mask=window" },
 	{ "flash_attention", "window=256 mask=causal", "" },
+	{ "gemv", "weights=bf16", "weights=bf16: with dtype=fp16 must be fp16, int8 or int4" },
+	{ "gemv", "dtype=int8 weights=fp16", "weights=fp16: with dtype=int8 must be int8 or int4" },
+	{ "gemv", "group=64", "group=64: has no effect with weights=fp16, only with int8 or int4" },
+	{ "gemv", "weights=int4 n=31", "n=31: must be even with weights=int4, two to a byte" },
+	{ "gemv", "weights=int4 tile_n=3", "tile_n=3: must be even with weights=int4, two to a byte" },
+	{ "gemv", "weights=int4 tile_k=100", "tile_k=100: must be a multiple of group=128, or at least k=4096" },
+	{ "gemv", "weights=int4 tile_k=100 k=90", "" },
+	{ "gemv", "m=128",
+	  "m=128: X stays in SRAM, 128 x 8,192 bytes, of which it has 1,048,576; gemm takes any number of rows" },
 };
 
 START_TEST(parameters_that_do_not_belong_together_are_refused)
@@ -170,6 +179,14 @@ static const struct {
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_m", 128 },
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_n", 32 },
 	{ "edge-1mb", "gemm", "m=300 n=20 k=1", "tile_k", 1 },
+	/* 128 KiB of weights: 128 columns of 2,048, 1,024 or 512 elements. */
+	{ "edge-2mb", "gemv", "weights=int4", "tile_k", 2048 },
+	{ "edge-2mb", "gemv", "dtype=int8", "tile_k", 1024 },
+	{ "edge-2mb", "gemv", "", "tile_k", 512 },
+	/* No fewer than 8 tiles. */
+	{ "edge-2mb", "gemv", "n=512 k=1024 weights=int4", "tile_k", 512 },
+	/* 64 KiB of x, and twice 128 columns of 1,024 elements with their scales: 196 KiB. */
+	{ "tiny-256k", "gemv", "weights=int4 k=32768", "tile_k", 1024 },
 };
 
 START_TEST(a_tile_that_nobody_named_is_the_largest_that_fits)

@@ -60,6 +60,10 @@ static const char *const counted[] = {
 	"flash_attention seq=500 seq_q=300 heads=2 mask=window window=100 tile_q=128 tile_kv=32",
 	"flash_attention seq=500 seq_q=1 heads=4 kv_heads=1",
 	"kv_fetch_paged seq=500 kv_heads=2 tile_kv=100",
+	"gemv m=3 n=500 k=700 weights=int4",
+	"gemv m=2 n=300 k=1000 weights=int8 group=64 tile_k=256",
+	"gemv n=300 k=1000 weights=int8",
+	"gemv n=301 k=100 dtype=int8",
 };
 
 START_TEST(a_run_counts_what_the_closed_form_says)
@@ -186,6 +190,48 @@ START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 }
 END_TEST
 
+/* Nanoseconds that the DRAM of a preset takes to read so many bytes one after the other, by `npusim dram`. */
+static double stream_ns(const char *preset, uint64_t bytes, double clock_ns)
+{
+	char command[400];
+	static char text[1 << 16];
+	snprintf(command, sizeof command,
+		 "awk 'BEGIN { for (i = 0; i < %" PRIu64 "; i += 64) printf \"0x%%x R\\n\", i }' | "
+		 "%s dram - --hw %s --report -",
+		 bytes, getenv("NPUSIM"), preset);
+	FILE *f = popen(command, "r");
+	text[f ? fread(text, 1, sizeof text - 1, f) : 0] = '\0';
+	ck_assert_msg(f && pclose(f) == 0, "%s", command);
+	return (double)number(text, "", "clocks") * clock_ns;
+}
+
+/* 8 MiB of weights, 256 KiB of scales. Clocks of JEDEC: LPDDR4X-4266 2,133 MHz, LPDDR5-6400 800 MHz (WCK 3,200). */
+static const struct {
+	const char *preset;
+	double clock_ns;
+	unsigned m;
+} streams[] = {
+	{ "edge-1mb", 1 / 2.1333333, 1 },
+	{ "edge-1mb", 1 / 2.1333333, 4 },
+	{ "edge-2mb", 1.25, 1 },
+	{ "edge-2mb", 1.25, 4 },
+};
+
+START_TEST(int4_weights_pass_at_nine_tenths_of_a_pure_stream)
+{
+	char words[200];
+	snprintf(words, sizeof words, "gemv m=%u n=4096 k=4096 weights=int4 group=128 --hw %s", streams[_i].m,
+		 streams[_i].preset);
+	char *report = run(words);
+	uint64_t bytes = number(report, "overlap dram", "read_bytes");
+	ck_assert_uint_eq(bytes, 4096 * 4096 / 2 + 4096 * 4096 / 128 * 2 + streams[_i].m * 4096 * 2);
+	double stream = stream_ns(streams[_i].preset, bytes, streams[_i].clock_ns);
+	double cycles = (double)number(report, "", "cycles");
+	ck_assert_msg(stream >= 0.9 * cycles, "%s: %.0f cycles, the stream alone %.0f", words, cycles, stream);
+	free(report);
+}
+END_TEST
+
 #define ROWS(table) ((int)(sizeof table / sizeof table[0]))
 
 int main(void)
@@ -199,6 +245,7 @@ int main(void)
 	tcase_add_loop_test(t, a_ping_pong_takes_as_long_as_its_longest_stage, 0, ROWS(pipelines));
 	tcase_add_loop_test(t, an_array_without_transposer_computes_the_same, 0, ROWS(products_with_k));
 	tcase_add_test(t, a_balanced_ping_pong_is_faster_by_more_than_half);
+	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);

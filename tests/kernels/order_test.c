@@ -116,6 +116,11 @@ START_TEST(second_buffers_that_find_no_room_leave_no_race)
 				args.named[p] = true;
 				args.value[p] = TILE;
 			}
+		int group = npu_param_index(k, "group");
+		if (group >= 0) { /* so small a tile holds no whole group */
+			args.named[group] = true;
+			args.value[group] = 0;
+		}
 		capacity.limits.sram_bytes = 2048 + 512 * case_below(&rng, 48);
 		capacity.limits.accum_bytes = 1024 + 512 * case_below(&rng, 12);
 		struct npu_program *p = npu_kernel_build(k, &capacity, &args, &err);
@@ -153,6 +158,11 @@ static const struct {
 	{ "flash_attention", "seq=400 heads=2" },
 	{ "flash_attention", "seq=100 heads=8" },
 	{ "flash_attention", "seq=400 heads=2 mask=causal tile_q=128 tile_kv=32" },
+	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 weights=int4" },
+	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 weights=int8 group=64" },
+	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 weights=int8" },
+	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 dtype=int8" },
+	{ "gemv", "n=500 k=70 tile_n=50 dtype=int8 group=channel" },
 };
 enum { SEVERAL_TILES = sizeof several_tiles / sizeof several_tiles[0] };
 

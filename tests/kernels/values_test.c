@@ -27,7 +27,7 @@ static uint64_t elements(const struct npu_tensor *t)
 static double random_value(struct case_rng *rng, enum npu_dtype type)
 {
 	double x = (double)case_below(rng, 33) - 16;
-	return type == NPU_INT8 ? x : x / 8;
+	return type == NPU_INT8 ? x : type == NPU_INT4 ? trunc(x / 2) - (x == 16) : x / 8;
 }
 
 /* fp16 and bf16 round P (at most 1) and the output; both are relative to values of at most a few units. */

@@ -113,6 +113,30 @@ static uint64_t random_length(struct case_rng *r, uint64_t longest)
 	return length > 1 ? length - 1 : 1;
 }
 
+/* Weights and scales that go together; int4 in whole bytes, tiles of whole groups. A few rows where all of them stay in
+ * SRAM. */
+static void random_weights(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	enum { INT8 = 2, INT4 = 3 };
+	int weights = npu_param_index(k, "weights"), group = npu_param_index(k, "group");
+	set(k, args, "weights", case_below(r, choices(k, "weights")));
+	set(k, args, "group", case_below(r, choices(k, "group")));
+	int64_t type = args->value[weights];
+	if (type < INT8)
+		set(k, args, "weights", (uint64_t)npu_arg(k, args, "dtype", 0));
+	if (args->value[weights] < INT8)
+		set(k, args, "group", 0);
+	args->named[group] = args->named[group] && case_below(r, 2);
+	if (type == INT4)
+		set(k, args, "n", (uint64_t)npu_arg(k, args, "n", 0) & ~1ull);
+	if (type == INT4 && args->named[npu_param_index(k, "tile_n")])
+		set(k, args, "tile_n", ((uint64_t)npu_arg(k, args, "tile_n", 0) + 1) & ~1ull);
+	if (args->named[npu_param_index(k, "tile_k")])
+		set(k, args, "tile_k", ((uint64_t)npu_arg(k, args, "tile_k", 0) + 127) & ~127ull);
+	if (npu_param_index(k, "tile_m") < 0)
+		set(k, args, "m", case_below(r, 9));
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -137,6 +161,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	set(k, args, "heads", kv_heads * (1 + case_below(r, 2)));
 	uint64_t dim = dims[case_below(r, sizeof dims / sizeof dims[0])];
 	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
+	if (npu_param_index(k, "weights") >= 0)
+		random_weights(k, args, r);
 	set_used(k, args, "window", 1 + random_length(r, longest - 1));
 	set_used(k, args, "valid", case_below(r, seq + 1));
 	set(k, args, "seed", case_below(r, 1000));

@@ -9,16 +9,23 @@
 
 enum { SRAM, ACCUM, DRAM };
 
-/* A row-major matrix somewhere; `stride` in bytes. */
+/* A matrix somewhere, row-major or in blocks of `block` x `block`; `stride` is bytes between rows (of blocks). */
 struct view {
 	int memory;
 	uint64_t at, stride;
 	enum npu_dtype type;
+	uint64_t block; /* 0: row-major */
 };
 
+static uint64_t bits_of(enum npu_dtype t)
+{
+	return t == NPU_FP32 || t == NPU_INT32 ? 32 : t == NPU_FP16 || t == NPU_BF16 ? 16 : t == NPU_INT4 ? 4 : 8;
+}
+
+/* Bytes that hold one element, or two of int4. */
 static uint64_t size_of(enum npu_dtype t)
 {
-	return t == NPU_FP32 || t == NPU_INT32 ? 4 : t == NPU_FP16 || t == NPU_BF16 ? 2 : 1;
+	return bits_of(t) < 8 ? 1 : bits_of(t) / 8;
 }
 
 static double half_to_double(uint16_t bits)
@@ -47,7 +54,9 @@ static uint16_t half_from_double(double x)
 static uint8_t *bytes_at(struct mini *m, const struct view *v, uint64_t row, uint64_t col)
 {
 	static uint8_t nowhere[4];
-	uint64_t at = v->at + row * v->stride + col * size_of(v->type);
+	uint64_t side = v->block ? v->block : 1;
+	uint64_t element = v->block ? (col / side * side + row % side) * side + col % side : col;
+	uint64_t at = v->at + row / side * v->stride + element * bits_of(v->type) / 8;
 	if (at + size_of(v->type) <= m->bytes[v->memory])
 		return m->memory[v->memory] + at;
 	if (!m->error[0])
@@ -80,8 +89,9 @@ static double get(struct mini *m, const struct view *v, uint64_t row, uint64_t c
 		return x.i;
 	case NPU_INT8:
 		return x.i8;
-	case NPU_UINT8:
 	case NPU_INT4:
+		return (x.bytes[0] >> (col % 2 * 4) & 15) - (x.bytes[0] >> (col % 2 * 4) & 8) * 2;
+	case NPU_UINT8:
 	case NPU_UINT4:
 	case NPU_DTYPES:
 		break;
@@ -116,8 +126,11 @@ static void set(struct mini *m, const struct view *v, uint64_t row, uint64_t col
 	case NPU_INT8:
 		x.i8 = (int8_t)value;
 		break;
-	case NPU_UINT8:
 	case NPU_INT4:
+		x.bytes[0] = *bytes_at(m, v, row, col) & (uint8_t)(0xf0 >> col % 2 * 4);
+		x.bytes[0] |= (uint8_t)(((int)value & 15) << col % 2 * 4);
+		break;
+	case NPU_UINT8:
 	case NPU_UINT4:
 	case NPU_DTYPES:
 		abort();
@@ -125,30 +138,50 @@ static void set(struct mini *m, const struct view *v, uint64_t row, uint64_t col
 	memcpy(bytes_at(m, v, row, col), x.bytes, size_of(v->type));
 }
 
+static uint64_t row_bytes(uint32_t type, uint64_t cols)
+{
+	return (cols * bits_of(type) + 7) / 8;
+}
+
 static struct view local(uint32_t at, uint32_t stride, uint32_t type, uint64_t cols)
 {
 	return (struct view){ npu_is_acc(at) ? ACCUM : SRAM, npu_local_offset(at),
-			      stride ? stride : cols * size_of(type), type };
+			      stride ? stride : row_bytes(type, cols), type, 0 };
 }
 
 static struct view dram(uint64_t at, uint64_t stride, uint32_t type, uint64_t cols)
 {
-	return (struct view){ DRAM, at, stride ? stride : cols * size_of(type), type };
+	return (struct view){ DRAM, at, stride ? stride : row_bytes(type, cols), type, 0 };
+}
+
+/* The same in a layout, rows of whole blocks. */
+static struct view blocked(struct view v, uint32_t layout, uint32_t stride, uint64_t cols)
+{
+	v.block = layout == NPU_LAYOUT_ROW ? 0 : layout == NPU_LAYOUT_BLOCK16 ? 16 : 32;
+	if (v.block && !stride)
+		v.stride = (cols + v.block - 1) / v.block * v.block * v.block * bits_of(v.type) / 8;
+	return v;
 }
 
 static void copy(struct mini *m, const struct view *from, const struct view *to, uint64_t rows, uint64_t cols)
 {
 	for (uint64_t r = 0; r < rows; r++)
-		for (uint64_t c = 0; c < cols; c++)
-			memmove(bytes_at(m, to, r, c), bytes_at(m, from, r, c), size_of(to->type));
+		for (uint64_t c = 0; c < cols; c++) {
+			if (to->type == NPU_INT4)
+				set(m, to, r, c, get(m, from, r, c));
+			else
+				memmove(bytes_at(m, to, r, c), bytes_at(m, from, r, c), size_of(to->type));
+		}
 }
 
 static void dma(struct mini *m, const struct npu_dma *d, bool store)
 {
 	struct view l = local(d->local, d->local_stride, d->dtype, d->cols),
 		    e = dram(d->dram, d->dram_stride, d->dtype, d->cols);
-	if (d->dram_layout || d->local_layout || (d->transpose && store))
+	if (d->transpose && (store || d->dram_layout || d->local_layout))
 		abort();
+	l = blocked(l, d->local_layout, d->local_stride, d->cols);
+	e = blocked(e, d->dram_layout, d->dram_stride, d->cols);
 	if (!d->transpose) {
 		copy(m, store ? &l : &e, store ? &e : &l, d->rows, d->cols);
 		return;
@@ -178,18 +211,55 @@ static void gather(struct mini *m, const struct npu_paged *p)
 
 static void matmul(struct mini *m, const struct npu_matmul *p)
 {
-	struct view a = local(p->a, p->a_stride, p->a_type, p->k),
-		    b = local(p->b, p->b_stride, p->b_type, p->transpose_b ? p->k : p->n);
-	struct view d = local(p->dst, p->dst_stride, p->a_type == NPU_INT8 ? NPU_INT32 : NPU_FP32, p->n);
-	if (p->transpose_a || p->a_layout || p->b_layout || p->group || d.memory != ACCUM)
+	uint64_t b_cols = p->transpose_b ? p->k : p->n, group = p->group ? p->group : p->k;
+	struct view a = local(p->a, p->a_stride, p->a_type, p->k), b = local(p->b, p->b_stride, p->b_type, b_cols);
+	struct view d = local(p->dst, p->dst_stride, p->a_type == NPU_INT8 && !p->group ? NPU_INT32 : NPU_FP32, p->n);
+	struct view scales = local(p->scales, 0, NPU_FP16, p->n);
+	a = blocked(a, p->a_layout, p->a_stride, p->k);
+	b = blocked(b, p->b_layout, p->b_stride, b_cols);
+	if (p->transpose_a || d.memory != ACCUM)
 		abort();
 	for (uint64_t i = 0; i < p->m; i++)
 		for (uint64_t j = 0; j < p->n; j++) {
-			double sum = p->accumulate ? get(m, &d, i, j) : 0;
-			for (uint64_t l = 0; l < p->k; l++)
-				sum += get(m, &a, i, l) * get(m, &b, p->transpose_b ? j : l, p->transpose_b ? l : j);
+			double sum = p->accumulate ? get(m, &d, i, j) : 0, part = 0;
+			for (uint64_t l = 0; l < p->k; l++) {
+				part += get(m, &a, i, l) * get(m, &b, p->transpose_b ? j : l, p->transpose_b ? l : j);
+				if (l % group < group - 1 && l + 1 < p->k)
+					continue;
+				sum += part * (p->group ? get(m, &scales, l / group, j) : 1);
+				part = 0;
+			}
 			set(m, &d, i, j, sum);
 		}
+}
+
+static double activated(uint32_t act, double x)
+{
+	switch (act) {
+	case NPU_ACT_NONE:
+		return x;
+	case NPU_ACT_SILU:
+		return x / (1 + exp(-x));
+	case NPU_ACT_GELU:
+		return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+	case NPU_ACT_RELU:
+		return fmax(x, 0);
+	default:
+		return exp(x);
+	}
+}
+
+static double combined(enum npu_op op, bool guard, double x, double y)
+{
+	if (op == NPU_OP_VADD)
+		return x + y;
+	if (op == NPU_OP_VSUB)
+		return x - y;
+	if (op == NPU_OP_VMUL)
+		return x * y;
+	if (op != NPU_OP_VDIV)
+		abort();
+	return guard && y == 0 ? 0 : x / y;
 }
 
 static void elementwise(struct mini *m, enum npu_op op, const struct npu_ew *p)
@@ -199,19 +269,63 @@ static void elementwise(struct mini *m, enum npu_op op, const struct npu_ew *p)
 	struct view b = local(p->b, p->b_stride, p->b_type, p->b_bcast == NPU_BCAST_COL ? 1 : p->cols);
 	for (uint64_t r = 0; r < p->rows; r++)
 		for (uint64_t c = 0; c < p->cols; c++) {
-			double x = get(m, &a, r, c), y = p->imm;
+			double x = activated(p->act, get(m, &a, r, c)), y = p->imm;
 			if (p->b_bcast != NPU_BCAST_IMM)
 				y = get(m, &b, p->b_bcast == NPU_BCAST_ROW ? 0 : r,
 					p->b_bcast == NPU_BCAST_COL ? 0 : c);
-			if (op == NPU_OP_VMUL)
-				x *= y;
-			else if (op == NPU_OP_VSUB)
-				x -= y;
-			else if (op == NPU_OP_VDIV)
-				x = p->guard && y == 0 ? 0 : x / y;
-			else
-				abort();
-			set(m, &d, r, c, x);
+			set(m, &d, r, c, combined(op, p->guard, x, y));
+		}
+}
+
+static void dequantise(struct mini *m, const struct npu_quant *p)
+{
+	struct view a = local(p->a, p->a_stride, p->a_type, p->cols),
+		    d = local(p->dst, p->dst_stride, p->dst_type, p->cols);
+	struct view scales = local(p->scales, 0, p->scale_type, p->cols);
+	if (p->scale != NPU_SCALE_COL || p->asymmetric)
+		abort();
+	for (uint64_t r = 0; r < p->rows; r++)
+		for (uint64_t c = 0; c < p->cols; c++)
+			set(m, &d, r, c, get(m, &a, r, c) * get(m, &scales, 0, c));
+}
+
+static void normalise(struct mini *m, bool layer, const struct npu_norm *p)
+{
+	struct view a = local(p->a, p->a_stride, p->a_type, p->cols),
+		    d = local(p->dst, p->dst_stride, p->dst_type, p->cols);
+	struct view w = local(p->weight, 0, p->weight_type, p->cols), b = local(p->bias, 0, p->weight_type, p->cols);
+	for (uint64_t r = 0; r < p->rows; r++) {
+		double mean = 0, square = 0;
+		for (uint64_t c = 0; c < p->cols && layer; c++)
+			mean += get(m, &a, r, c) / p->cols;
+		for (uint64_t c = 0; c < p->cols; c++)
+			square += pow(get(m, &a, r, c) - mean, 2) / p->cols;
+		for (uint64_t c = 0; c < p->cols; c++)
+			set(m, &d, r, c,
+			    (get(m, &a, r, c) - mean) / sqrt(square + (double)p->eps) *
+					    (get(m, &w, 0, c) + p->unit_offset) +
+				    (p->has_bias ? get(m, &b, 0, c) : 0));
+	}
+}
+
+static void rotate(struct mini *m, const struct npu_rope *p)
+{
+	uint64_t cols = (uint64_t)p->heads * p->dim, pairs = p->rotary / 2;
+	struct view a = local(p->a, p->a_stride, p->a_type, cols), d = local(p->dst, p->dst_stride, p->dst_type, cols);
+	struct view cosine = local(p->cosine, p->table_stride, p->table_type, pairs),
+		    sine = local(p->sine, p->table_stride, p->table_type, pairs);
+	for (uint64_t r = 0; r < p->rows; r++)
+		for (uint64_t h = 0; h < p->heads; h++) {
+			for (uint64_t i = 0; i < pairs; i++) {
+				uint64_t first = h * p->dim + (p->interleaved ? 2 * i : i);
+				uint64_t second = first + (p->interleaved ? 1 : pairs);
+				double x = get(m, &a, r, first), y = get(m, &a, r, second);
+				double c = get(m, &cosine, r, i), s = get(m, &sine, r, i);
+				set(m, &d, r, first, x * c - y * s);
+				set(m, &d, r, second, y * c + x * s);
+			}
+			for (uint64_t i = p->rotary; i < p->dim; i++)
+				set(m, &d, r, h * p->dim + i, get(m, &a, r, h * p->dim + i));
 		}
 }
 
@@ -230,7 +344,8 @@ static void unary(struct mini *m, enum npu_op op, const struct npu_un *p)
 	for (uint64_t r = 0; r < p->rows; r++)
 		for (uint64_t c = 0; c < p->cols; c++) {
 			double x = p->scale * get(m, &a, r, c);
-			set(m, &d, r, c, op == NPU_OP_VEXP ? exp(x) : x);
+			set(m, &d, r, c,
+			    activated(op == NPU_OP_VEXP ? NPU_ACT_EXP : op == NPU_OP_VGELU ? NPU_ACT_GELU : NPU_ACT_NONE, x));
 		}
 }
 
@@ -295,10 +410,16 @@ static void execute(struct mini *m, const struct npu_insn *insn)
 		gather(m, &insn->paged);
 	else if (op == NPU_OP_MATMUL)
 		matmul(m, &insn->matmul);
-	else if (op == NPU_OP_VMUL || op == NPU_OP_VSUB || op == NPU_OP_VDIV)
+	else if (op == NPU_OP_VMUL || op == NPU_OP_VSUB || op == NPU_OP_VDIV || op == NPU_OP_VADD)
 		elementwise(m, op, &insn->ew);
-	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP)
+	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP || op == NPU_OP_VGELU)
 		unary(m, op, &insn->un);
+	else if (op == NPU_OP_VDEQUANT)
+		dequantise(m, &insn->quant);
+	else if (op == NPU_OP_VRMSNORM || op == NPU_OP_VLAYERNORM)
+		normalise(m, op == NPU_OP_VLAYERNORM, &insn->norm);
+	else if (op == NPU_OP_VROPE)
+		rotate(m, &insn->rope);
 	else if (op == NPU_OP_VFILL)
 		fill(m, &insn->fill);
 	else if (op == NPU_OP_VREDMAX || op == NPU_OP_VREDSUM)
@@ -359,17 +480,17 @@ const struct npu_tensor *mini_tensor(const struct mini *m, const char *name)
 double mini_get(struct mini *m, const struct npu_tensor *t, uint64_t index)
 {
 	struct view v = dram(t->addr, 0, t->dtype, 1);
-	return get(m, &v, index, 0);
+	return get(m, &v, 0, index);
 }
 
 void mini_set(struct mini *m, const struct npu_tensor *t, uint64_t index, double value)
 {
 	struct view v = dram(t->addr, 0, t->dtype, 1);
-	set(m, &v, index, 0, value);
+	set(m, &v, 0, index, value);
 }
 
 double mini_local(struct mini *m, uint32_t at, enum npu_dtype type, uint64_t index)
 {
 	struct view v = local(at, 0, type, 1);
-	return get(m, &v, index, 0);
+	return get(m, &v, 0, index);
 }

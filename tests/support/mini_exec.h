@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A second, naive reading of the instructions that the shipped kernels use: element by element, no layouts but
- * row-major. It shares nothing with isa/exec but the instruction structs, so that one checks the other. */
+/* A second, naive reading of the instructions that the shipped kernels use: element by element. It
+ * shares nothing with isa/exec but the instruction structs, so that one checks the other. */
 #ifndef NPU_TESTS_SUPPORT_MINI_EXEC_H
 #define NPU_TESTS_SUPPORT_MINI_EXEC_H
 
