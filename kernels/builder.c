@@ -432,6 +432,12 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 	return declare_buffers(b, before);
 }
 
+void npu_builder_dram_from(struct npu_builder *b, uint64_t addr)
+{
+	if (b->dram_used < addr)
+		b->dram_used = addr;
+}
+
 unsigned npu_builder_unpaired(const struct npu_builder *b)
 {
 	return b->unpaired;

@@ -84,6 +84,8 @@ enum { NPU_MAX_REQUESTS = 16 };
 /* Where not all buffers have room, all requests get a second one before any gets a third, the first request first. */
 bool npu_place(struct npu_builder *, const struct npu_request *, unsigned n);
 /* -- private -- */
+/* What is placed in DRAM from now on lies at `addr` or behind it: other programs' tensors lie before. */
+void npu_builder_dram_from(struct npu_builder *, uint64_t addr);
 /* Second buffers for which npu_place found no room so far. */
 unsigned npu_builder_unpaired(const struct npu_builder *);
 /* -- npu.h -- */

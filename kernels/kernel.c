@@ -175,8 +175,8 @@ char *npu_args_print(const struct npu_kernel *k, const struct npu_args *args, ch
 	return out;
 }
 
-struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct npu_capacity *capacity,
-				     struct npu_args *args, struct npu_error *err)
+struct npu_program *npu_kernel_build_from(const struct npu_kernel *k, const struct npu_capacity *capacity,
+					  struct npu_args *args, uint64_t dram_from, struct npu_error *err)
 {
 	if (!(k->resolve ? k->resolve(capacity, args, err) : npu_args_check(k, args, err)))
 		return NULL;
@@ -188,6 +188,8 @@ struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct np
 		return NULL;
 	}
 	struct npu_builder *b = npu_builder_new(k->name, capacity);
+	if (b)
+		npu_builder_dram_from(b, dram_from);
 	bool emitted = b && k->emit(b, args);
 	bool failed = b && npu_builder_failed(b);
 	struct npu_error found = { 0 };
@@ -204,4 +206,10 @@ struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct np
 		return NULL;
 	}
 	return program;
+}
+
+struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct npu_capacity *capacity,
+				     struct npu_args *args, struct npu_error *err)
+{
+	return npu_kernel_build_from(k, capacity, args, 0, err);
 }

@@ -101,5 +101,8 @@ char *npu_args_print(const struct npu_kernel *, const struct npu_args *, char *o
 struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
 				     struct npu_error *);
 /* -- private -- */
+/* The same with its tensors behind `dram_from`, as beside others. */
+struct npu_program *npu_kernel_build_from(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
+					  uint64_t dram_from, struct npu_error *);
 
 #endif

@@ -19,7 +19,7 @@ struct cli;
 struct cli_words;
 
 /* Completion reads `synopsis` and the arguments of options: alternatives with | between, words as they are, placeholders
- * in capitals: KERNEL, COMMAND, NAME (of a preset), FILE.ext, FOLDER, NAME=FILE, KEY=VALUE, LIST (words with commas). */
+ * in capitals: KERNEL, MODEL, COMMAND, NAME (of a preset), FILE.ext, FOLDER, NAME=FILE, KEY=VALUE, LIST (words with commas). */
 struct cli_command {
 	const char *name;
 	const char *synopsis; /* the words it takes: "KERNEL|FILE|- [key=value...]" */

@@ -3,6 +3,7 @@
 #include "sim/cli.h"
 #include "sim/cli_complete_file.h"
 #include "sim/config.h"
+#include "traces/model_config.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -208,11 +209,19 @@ static bool is_word(struct piece piece, const char *word)
 	return strlen(word) == piece.length && memcmp(piece.text, word, piece.length) == 0;
 }
 
+static void offer_models(struct cli_words *w)
+{
+	for (unsigned i = 0; i < model_table_size; i++)
+		cli_word(w, model_table[i].name, NULL);
+}
+
 /* What is written in capitals, and the extension behind it. */
 static void offer_placeholder(struct cli_words *w, struct piece name, struct piece extension)
 {
 	if (is_word(name, "KERNEL"))
 		offer_kernels(w);
+	else if (is_word(name, "MODEL"))
+		offer_models(w);
 	else if (is_word(name, "COMMAND"))
 		offer_commands(w);
 	else if (is_word(name, "NAME") && !w->offered)

@@ -31,6 +31,12 @@ static const struct row check_rows[] = {
 };
 enum { CHECK_ROWS = sizeof(check_rows) / sizeof(check_rows[0]) };
 
+static const struct row model_rows[] = {
+#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#include "sim/model/report.def"
+};
+enum { MODEL_ROWS = sizeof(model_rows) / sizeof(model_rows[0]) };
+
 static json_t *type_json(enum type type)
 {
 	switch (type) {
@@ -222,6 +228,15 @@ bool check_schema(FILE *out, struct npu_error *err)
 	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 }
 
+bool model_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = schema_of("npusim.model/1", model_rows, MODEL_ROWS);
+	if (!schema)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	add_hw(member(schema, "hw", true));
+	return print_schema(schema, out, err);
+}
+
 static void print_rows(const struct row *all, unsigned n, FILE *out)
 {
 	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
@@ -232,6 +247,12 @@ static void print_rows(const struct row *all, unsigned n, FILE *out)
 bool check_schema_markdown(FILE *out)
 {
 	print_rows(check_rows, CHECK_ROWS, out);
+	return !ferror(out);
+}
+
+bool model_schema_markdown(FILE *out)
+{
+	print_rows(model_rows, MODEL_ROWS, out);
 	return !ferror(out);
 }
 

@@ -16,4 +16,8 @@ bool report_schema_markdown(FILE *);
 bool check_schema(FILE *, struct npu_error *);
 bool check_schema_markdown(FILE *);
 
+/* Likewise npusim.model/1, out of sim/model/report.def. */
+bool model_schema(FILE *, struct npu_error *);
+bool model_schema_markdown(FILE *);
+
 #endif

@@ -12,14 +12,18 @@ static const struct schema {
 } schemas[] = {
 	{ "report", report_schema, report_schema_markdown },
 	{ "check", check_schema, check_schema_markdown },
+	{ "model", model_schema, model_schema_markdown },
 };
 
 static int run(struct cli *cli)
 {
 	struct npu_error err = { 0 };
-	const struct schema *schema = strcmp(cli->words[0], "check") == 0 ? &schemas[1] : &schemas[0];
-	if (strcmp(cli->words[0], schema->name) != 0)
-		return cli_usage("schema %.40s: report or check would be right", cli->words[0]);
+	const struct schema *schema = NULL;
+	for (unsigned i = 0; i < sizeof schemas / sizeof schemas[0]; i++)
+		if (strcmp(cli->words[0], schemas[i].name) == 0)
+			schema = &schemas[i];
+	if (!schema)
+		return cli_usage("schema %.40s: report, check or model would be right", cli->words[0]);
 	if (cli_value(cli, "markdown")) {
 		/* A stream that failed is told at the end of the program. */
 		schema->markdown(stdout);
@@ -35,9 +39,9 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_schema = {
 	.name = "schema",
-	.synopsis = "report|check",
-	.summary = "print the JSON Schema of a report, or of what check finds",
-	.text = "Names may be added to npusim.report/1 and npusim.check/1, never changed; units are in \"unit\".\n",
+	.synopsis = "report|check|model",
+	.summary = "print the JSON Schema of a report, of what check finds, or of a model's report",
+	.text = "Names may be added to npusim.report/1, npusim.check/1 and npusim.model/1, never changed; units are in \"unit\".\n",
 	.options = options,
 	.min_words = 1,
 	.max_words = 1,

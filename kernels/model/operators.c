@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step of a model, operator by operator: which kernel does it, with which parameters. */
+#include "kernels/kernel.h"
+#include "kernels/model/model.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows up to which the weights pass once with all rows of activations in SRAM (gemv); more are tiled (gemm). */
+enum { FEW_ROWS = 16 };
+
+struct build {
+	const struct transformer *t;
+	const struct model_ask *ask;
+	struct model_plan *plan;
+	struct npu_error *err;
+	unsigned section;
+	uint64_t tokens;
+	bool ok;
+};
+
+static const char *type_name(enum model_type type)
+{
+	switch (type) {
+	case MODEL_INT8:
+		return "int8";
+	case MODEL_INT4:
+		return "int4";
+	case MODEL_FP16:
+		break;
+	}
+	return "fp16";
+}
+
+static void note(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct build *b, const char *format, ...)
+{
+	va_list args;
+	if (b->plan->nnotes == sizeof b->plan->notes / sizeof b->plan->notes[0])
+		return;
+	va_start(args, format);
+	vsnprintf(b->plan->notes[b->plan->nnotes], sizeof b->plan->notes[0], format, args);
+	va_end(args);
+	for (unsigned i = 0; i < b->plan->nnotes; i++)
+		if (strcmp(b->plan->notes[i], b->plan->notes[b->plan->nnotes]) == 0)
+			return;
+	b->plan->nnotes++;
+}
+
+/* An operator whose kernel is not there is left out, and the report says so. */
+static struct model_op *begin(struct build *b, const char *name, const char *kernel, uint64_t repeat)
+{
+	struct model_op *op = &b->plan->ops[b->plan->nops];
+	if (!npu_kernel_find(kernel))
+		note(b, "%s is left out: there is no kernel for it", kernel);
+	else if (b->plan->nops + 1 < MODEL_OPS)
+		b->plan->nops++;
+	*op = (struct model_op){ .section = b->section, .repeat = (uint32_t)repeat, .kernel = kernel };
+	snprintf(op->name, sizeof op->name, "%s", name);
+	return op;
+}
+
+static void arg(struct model_op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void arg(struct model_op *op, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(op->args[op->nargs++], MODEL_ARG, format, args);
+	va_end(args);
+}
+
+/* ---- operators ---- */
+
+/* A projection of `m` rows; `quantised`: its weights are of the type asked for. */
+static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k,
+		    bool quantised)
+{
+	const struct model_ask *ask = b->ask;
+	enum model_type type = quantised ? ask->weights : MODEL_FP16;
+	struct model_op *op = begin(b, name, m <= FEW_ROWS && npu_kernel_find("gemv") ? "gemv" : "gemm", repeat);
+	arg(op, "m=%" PRIu64, m);
+	arg(op, "n=%" PRIu64, n);
+	arg(op, "k=%" PRIu64, k);
+	if (type != MODEL_FP16) {
+		arg(op, "weights=%s", type_name(type));
+		if (ask->group)
+			arg(op, "group=%" PRIu32, ask->group);
+		else
+			arg(op, "group=channel");
+	}
+	op->along = "n";
+	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask);
+}
+
+static void norm(struct build *b, const char *name, uint64_t repeat, uint64_t rows, uint64_t width)
+{
+	struct model_op *op = begin(b, name, b->t->layer_norm ? "layernorm" : "rmsnorm", repeat);
+	arg(op, "rows=%" PRIu64, rows);
+	arg(op, "dim=%" PRIu64, width);
+	op->along = "rows";
+}
+
+static void residual(struct build *b, const char *name, uint64_t repeat)
+{
+	struct model_op *op = begin(b, name, "residual_add", repeat);
+	arg(op, "rows=%" PRIu64, b->tokens);
+	arg(op, "dim=%" PRIu32, b->t->hidden);
+	op->along = "rows";
+}
+
+static void rotate(struct build *b, uint64_t heads, uint64_t dim)
+{
+	if (!b->t->rotary_dim)
+		return;
+	struct model_op *op = begin(b, "rope", "rope", 1);
+	arg(op, "rows=%" PRIu64, b->tokens);
+	arg(op, "heads=%" PRIu64, heads);
+	arg(op, "head_dim=%" PRIu64, dim);
+	if (b->t->rotary_dim != dim)
+		arg(op, "rotary_dim=%" PRIu32, b->t->rotary_dim);
+	op->along = "rows";
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* ---- attention ---- */
+
+static void attention_shape(struct model_op *op, const struct transformer *t)
+{
+	arg(op, "heads=%" PRIu32, t->heads);
+	arg(op, "kv_heads=%" PRIu32, t->kv_heads);
+	arg(op, "head_dim=%" PRIu32, t->head_dim);
+}
+
+static void attend(struct build *b, bool windowed)
+{
+	const struct transformer *t = b->t;
+	const struct model_ask *ask = b->ask;
+	uint64_t seen = windowed ? least(ask->context, t->window) : ask->context;
+	struct model_op *op = begin(b, "attention", "flash_attention", ask->batch);
+	attention_shape(op, t);
+	if (ask->phase == MODEL_DECODE) {
+		arg(op, "seq=%" PRIu64, seen);
+		arg(op, "seq_q=1");
+		return;
+	}
+	arg(op, "seq=%" PRIu32, ask->context);
+	if (seen < ask->context) {
+		arg(op, "mask=window");
+		arg(op, "window=%" PRIu64, seen);
+	} else {
+		arg(op, "mask=causal");
+	}
+}
+
+static void attention(struct build *b, bool windowed)
+{
+	const struct transformer *t = b->t;
+	uint64_t q = (uint64_t)t->heads * t->head_dim, kv = (uint64_t)t->kv_heads * t->head_dim;
+	project(b, "qkv_proj", 1, b->tokens, q + 2 * kv, t->hidden, true);
+	if (t->qk_norm)
+		norm(b, "qk_norm", 1, b->tokens * (t->heads + t->kv_heads), t->head_dim);
+	rotate(b, t->heads + t->kv_heads, t->head_dim);
+	attend(b, windowed);
+	project(b, "o_proj", 1, b->tokens, t->hidden, q, true);
+}
+
+/* The latent of a token is the key and the value of every head, so heads of one token are rows of one product: scores, softmax
+ * and sums pass it twice. The projections of a head to and from the latent are products of their own. */
+static void latent_decode(struct build *b)
+{
+	const struct transformer *t = b->t;
+	const struct model_ask *ask = b->ask;
+	uint64_t dim = t->kv_rank + t->rope_dim;
+	project(b, "q_to_latent", t->heads, b->tokens, t->kv_rank, t->nope_dim, true);
+	struct model_op *op = begin(b, "latent scores", "qk_tiled", ask->batch);
+	arg(op, "seq=%" PRIu32, ask->context);
+	arg(op, "seq_q=%" PRIu32, t->heads);
+	arg(op, "heads=1");
+	arg(op, "head_dim=%" PRIu64, dim);
+	op = begin(b, "latent softmax", "mask_softmax", ask->batch);
+	arg(op, "seq=%" PRIu32, ask->context);
+	arg(op, "seq_q=%" PRIu32, t->heads);
+	arg(op, "heads=1");
+	op = begin(b, "latent sums", "pv_tiled", ask->batch);
+	arg(op, "seq=%" PRIu32, ask->context);
+	arg(op, "seq_q=%" PRIu32, t->heads);
+	arg(op, "heads=1");
+	arg(op, "head_dim=%" PRIu32, t->kv_rank);
+	project(b, "v_from_latent", t->heads, b->tokens, t->v_dim, t->kv_rank, true);
+}
+
+static void latent_attention(struct build *b)
+{
+	const struct transformer *t = b->t;
+	const struct model_ask *ask = b->ask;
+	uint64_t q = (uint64_t)t->heads * t->head_dim;
+	if (t->q_rank) {
+		project(b, "q_a_proj", 1, b->tokens, t->q_rank, t->hidden, true);
+		norm(b, "q_a_norm", 1, b->tokens, t->q_rank);
+		project(b, "q_b_proj", 1, b->tokens, q, t->q_rank, true);
+	} else {
+		project(b, "q_proj", 1, b->tokens, q, t->hidden, true);
+	}
+	project(b, "kv_a_proj", 1, b->tokens, t->kv_rank + t->rope_dim, t->hidden, true);
+	norm(b, "kv_a_norm", 1, b->tokens, t->kv_rank);
+	rotate(b, t->heads + 1, t->rope_dim);
+	if (ask->phase == MODEL_DECODE) {
+		latent_decode(b);
+	} else {
+		/* Keys and values of every head; values are padded to the length of keys, as one kernel takes them. */
+		project(b, "kv_b_proj", 1, b->tokens, (uint64_t)t->heads * (t->nope_dim + t->v_dim), t->kv_rank, true);
+		struct model_op *op = begin(b, "attention", "flash_attention", ask->batch);
+		arg(op, "heads=%" PRIu32, t->heads);
+		arg(op, "head_dim=%" PRIu32, t->head_dim);
+		arg(op, "seq=%" PRIu32, ask->context);
+		arg(op, "mask=causal");
+	}
+	project(b, "o_proj", 1, b->tokens, t->hidden, (uint64_t)t->heads * t->v_dim, true);
+}
+
+/* ---- MLP ---- */
+
+/* `rows` tokens through `count` such MLPs. */
+static void mlp(struct build *b, const char *prefix, uint64_t count, uint64_t rows, uint64_t intermediate)
+{
+	const struct transformer *t = b->t;
+	char name[32];
+	snprintf(name, sizeof name, "%s%s", prefix, t->gated ? "gate_up_proj" : "up_proj");
+	project(b, name, count, rows, t->gated ? 2 * intermediate : intermediate, t->hidden, true);
+	snprintf(name, sizeof name, "%s%s", prefix, t->gated ? "swiglu" : "gelu");
+	struct model_op *op = begin(b, name, t->gated ? "swiglu" : "gelu", count);
+	arg(op, "rows=%" PRIu64, rows);
+	arg(op, "dim=%" PRIu64, intermediate);
+	op->along = "rows";
+	snprintf(name, sizeof name, "%sdown_proj", prefix);
+	project(b, name, count, rows, t->hidden, intermediate, true);
+}
+
+/* Routing is even: tokens x experts_used choices over as many experts as there can be, those that get one more first. */
+static void experts(struct build *b)
+{
+	const struct transformer *t = b->t;
+	uint64_t choices = b->tokens * t->experts_used, used = least(t->experts, choices);
+	uint64_t rows = choices / used, more = choices % used;
+	project(b, "router", 1, b->tokens, t->experts, t->hidden, true);
+	if (more)
+		mlp(b, "expert+ ", more, rows + 1, t->expert_intermediate);
+	mlp(b, "expert ", used - more, rows, t->expert_intermediate);
+	if (t->shared_intermediate)
+		mlp(b, "shared ", 1, b->tokens, t->shared_intermediate);
+}
+
+/* ---- the step ---- */
+
+static void layer(struct build *b, const struct model_section *s)
+{
+	const struct transformer *t = b->t;
+	norm(b, "attention_norm", 1, b->tokens, t->hidden);
+	if (t->kv_rank)
+		latent_attention(b);
+	else
+		attention(b, s->windowed);
+	if (t->post_norms)
+		norm(b, "attention_post_norm", 1, b->tokens, t->hidden);
+	if (!t->parallel) {
+		residual(b, "residual_add", 1);
+		norm(b, "mlp_norm", 1, b->tokens, t->hidden);
+	}
+	if (s->moe)
+		experts(b);
+	else
+		mlp(b, "", 1, b->tokens, t->intermediate);
+	if (t->post_norms)
+		norm(b, "mlp_post_norm", 1, b->tokens, t->hidden);
+	/* Parallel branches are both added. */
+	residual(b, t->parallel ? "residual_add" : "residual_add (mlp)", t->parallel ? 2 : 1);
+}
+
+static unsigned section(struct build *b, const char *name, uint32_t count)
+{
+	struct model_section *s = &b->plan->sections[b->plan->nsections];
+	*s = (struct model_section){ .count = count };
+	snprintf(s->name, sizeof s->name, "%s", name);
+	b->section = b->plan->nsections;
+	return b->plan->nsections++;
+}
+
+/* One section for each kind of layer, in the order of their first layers. */
+static void layers(struct build *b)
+{
+	const struct transformer *t = b->t;
+	unsigned first = b->plan->nsections;
+	for (uint32_t i = 0; i < t->layers; i++) {
+		/* A window that holds the whole context is none. */
+		bool windowed = t->windowed[i] && t->window < b->ask->context;
+		unsigned kind = first;
+		while (kind < b->plan->nsections &&
+		       (b->plan->sections[kind].windowed != windowed || b->plan->sections[kind].moe != t->moe[i]))
+			kind++;
+		if (kind == b->plan->nsections) {
+			struct model_section *s = &b->plan->sections[section(b, "", 0)];
+			char window[32] = "";
+			if (windowed)
+				snprintf(window, sizeof window, "window %" PRIu32, t->window);
+			snprintf(s->name, sizeof s->name, "layer%s%s%s%s%s", windowed || t->moe[i] ? " (" : "", window,
+				 windowed && t->moe[i] ? ", " : "", t->moe[i] ? "experts" : "", windowed || t->moe[i] ? ")" : "");
+			s->first = i;
+			s->is_layer = true;
+			s->windowed = windowed;
+			s->moe = t->moe[i];
+		}
+		b->plan->sections[kind].count++;
+		b->plan->section_of[i] = (uint8_t)kind;
+	}
+	for (unsigned s = first; s < b->plan->nsections; s++) {
+		b->section = s;
+		layer(b, &b->plan->sections[s]);
+	}
+}
+
+static void notes(struct build *b)
+{
+	const struct transformer *t = b->t;
+	if (t->max_context && b->ask->context > t->max_context)
+		note(b, "the model was made for contexts of up to %" PRIu32 " tokens", t->max_context);
+	if (t->qkv_bias || t->o_bias || t->mlp_bias || t->head_bias)
+		note(b, "biases are counted and stored, the cycles of adding them are left out");
+	if (t->attention_softcap > 0)
+		note(b, "the softcap of attention scores, %g x tanh(x / %g), is left out", t->attention_softcap,
+		     t->attention_softcap);
+	if (t->final_softcap > 0)
+		note(b, "the softcap of logits, %g x tanh(x / %g), is left out", t->final_softcap, t->final_softcap);
+	if (t->experts)
+		note(b, "routing is even: no expert gets more than one token more than another");
+	if (t->predict_layers)
+		note(b, "%" PRIu32 " more layer%s that predict%s later tokens: neither counted nor run", t->predict_layers,
+		     t->predict_layers == 1 ? "" : "s", t->predict_layers == 1 ? "s" : "");
+}
+
+static bool check(const struct transformer *t, const struct model_ask *ask, struct npu_error *err)
+{
+	if (model_tokens(ask) > TRANSFORMER_WIDTH_MAX)
+		return npu_fail(err, NPU_ERR_VALUE, "batch=%" PRIu32 ": %" PRIu64 " tokens a step, %d at most would be right",
+				ask->batch, model_tokens(ask), TRANSFORMER_WIDTH_MAX);
+	if (t->kv_rank && ask->kv != MODEL_FP16)
+		return npu_fail(err, NPU_ERR_VALUE, "kv=%s: the latent cache of %s is kept in fp16 here; kv=fp16 would be right",
+				type_name(ask->kv), t->family);
+	return true;
+}
+
+bool model_plan(const struct transformer *t, const struct model_ask *ask, struct model_plan *plan, struct npu_error *err)
+{
+	struct build b = { .t = t, .ask = ask, .plan = plan, .err = err, .tokens = model_tokens(ask), .ok = true };
+	*plan = (struct model_plan){ 0 };
+	if (!check(t, ask, err))
+		return false;
+	section(&b, "embedding", 1);
+	struct model_op *op = begin(&b, "embedding", "embedding", 1);
+	arg(op, "rows=%" PRIu64, b.tokens);
+	arg(op, "dim=%" PRIu32, t->hidden);
+	arg(op, "vocab=%" PRIu32, t->vocab);
+	op->along = "rows";
+	layers(&b);
+	section(&b, "head", 1);
+	norm(&b, "final_norm", 1, ask->batch, t->hidden);
+	project(&b, "lm_head", 1, ask->batch, t->vocab, t->hidden, true);
+	notes(&b);
+	return true;
+}

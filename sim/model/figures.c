@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures as sums. */
+#include "sim/model/figures.h"
+
+#include <string.h>
+
+static const char *const bounds[MODEL_BOUNDS] = { "matrix", "vector", "sram", "dma", "dram", "dispatch", "latency" };
+
+void model_figures_of(struct model_figures *f, const struct simulation *s)
+{
+	const struct account *a = &s->account;
+	*f = (struct model_figures){ .sram_peak_bytes = a->sram_peak_bytes, .accum_peak_bytes = a->accum_peak_bytes };
+#define FIGURE(field, member) f->field = (double)a->member;
+#include "sim/model/figures.def"
+	f->array_cycles = a->mac_utilization * (double)a->cycles;
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		f->instructions += (double)a->instructions[e];
+		for (unsigned i = 0; i < NPU_STATES; i++)
+			f->states[e][i] = (double)a->states[e][i];
+	}
+	for (unsigned i = 0; i < MODEL_BOUNDS; i++)
+		if (strcmp(bounds[i], a->bound) == 0)
+			f->bounds[i] = f->cycles;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void model_figures_add(struct model_figures *sum, const struct model_figures *f, double factor)
+{
+#define FIGURE(field, member) sum->field += factor * f->field;
+#include "sim/model/figures.def"
+	sum->array_cycles += factor * f->array_cycles;
+	sum->instructions += factor * f->instructions;
+	for (unsigned i = 0; i < MODEL_BOUNDS; i++)
+		sum->bounds[i] += factor * f->bounds[i];
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		for (unsigned i = 0; i < NPU_STATES; i++)
+			sum->states[e][i] += factor * f->states[e][i];
+	sum->sram_peak_bytes = larger(sum->sram_peak_bytes, f->sram_peak_bytes);
+	sum->accum_peak_bytes = larger(sum->accum_peak_bytes, f->accum_peak_bytes);
+}
+
+void model_figures_draw_out(struct model_figures *f, const struct model_figures *fa, double a,
+			    const struct model_figures *fb, double b, double at)
+{
+	double slope = (at - b) / (b - a);
+	*f = (struct model_figures){ 0 };
+	model_figures_add(f, fb, 1 + slope);
+	model_figures_add(f, fa, -slope);
+	/* What limits the longer one limits one that is longer still. */
+	for (unsigned i = 0; i < MODEL_BOUNDS; i++)
+		f->bounds[i] = fb->bounds[i] > 0 ? f->cycles : 0;
+}
+
+double model_figures_active(const struct model_figures *f, enum npu_engine e)
+{
+	double sum = 0;
+	for (unsigned i = 0; i < NPU_STATES; i++)
+		if (account_state_group((enum npu_state)i) == ACCOUNT_ACTIVE)
+			sum += f->states[e][i];
+	return sum;
+}
+
+const char *model_figures_bound(const struct model_figures *f)
+{
+	unsigned most = 0;
+	for (unsigned i = 1; i < MODEL_BOUNDS; i++)
+		if (f->bounds[i] > f->bounds[most])
+			most = i;
+	return f->bounds[most] > 0 ? bounds[most] : "";
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# npusim model: what it refuses and how, that its report is what the schema says and adds up, that counting layers and drawing out
+# long operators stays near to running everything.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0 checks=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr; nothing on stdout.
+refuse() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" model "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "model $*: exit status $status, not $want"
+    [ "$(cat err)" = "npusim: $text" ] || fail "model $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
+    [ ! -s out ] || fail "model $*: prints on stdout"
+}
+
+# holds EXPRESSION FILE: what jq says of a report.
+holds() {
+    checks=$((checks + 1))
+    jq -e "$1" "$2" >/dev/null || fail "$2: not $1"
+}
+
+# Names, files, parameters
+refuse 2 'unknown model "llama-3-8"; did you mean llama-3-8b?' llama-3-8
+refuse 2 'unknown model "frobnicate"; npusim model list names them, and a file would be ./FILE or FILE.json' frobnicate
+refuse 2 'missing.json: cannot be read: No such file or directory' missing.json
+refuse 2 'context=0: too small; context must be 1 to 1048575 tokens' stories260k context=0
+refuse 2 'context=99999999999999999999: too large; context must be 1 to 1048575 tokens' stories260k context=99999999999999999999
+refuse 2 'weights=fp8: must be fp16|int8|int4' stories260k weights=fp8
+refuse 2 'model has no parameter contxt, did you mean context?' stories260k contxt=1
+refuse 2 'batch=2: 2097150 tokens a step, 1048575 at most would be right' stories260k phase=prefill context=1048575 batch=2
+refuse 2 'kv=int8: the latent cache of deepseek_v2 is kept in fp16 here; kv=fp16 would be right' deepseek-v2-lite kv=int8
+refuse 2 '--plan runs nothing that --report could tell of' stories260k --plan --report -
+echo '{"model_type": "llama", "hidden_size": "64"}' >c.json
+refuse 2 'c.json:1:25: hidden_size: is a string, a whole number would be right' c.json
+printf '{"model_type": "llama",' >cut.json
+checks=$((checks + 1))
+"$NPUSIM" model cut.json 2>err && fail 'a file that is cut is read'
+grep -q '^npusim: cut.json:1:.*the file is cut short$' err && [ "$(wc -l <err)" = 1 ] || fail "cut.json: $(cat err)"
+
+# Of 8,030,261,248 parameters in fp16, 15,317 MiB; a latent cache; the numbers are there.
+refuse 1 'llama-3-8b does not fit: weights 15317 MiB + KV 128 MiB + activations 0 MiB = 15445 MiB, the DRAM of edge-1mb has 4096 MiB' llama-3-8b
+refuse 1 'llama-3-8b does not fit: weights 3949 MiB + KV 260 MiB + activations 0 MiB = 4209 MiB, the DRAM of edge-1mb has 4096 MiB' \
+    llama-3-8b context=4096 weights=int4 kv=int8 --plan
+
+# Figures
+for phase in decode prefill; do
+    "$NPUSIM" model stories260k phase=$phase context=64 --report $phase.json >/dev/null || fail "$phase fails"
+    "$NPUSIM" model stories260k phase=$phase context=64 --report again.json >/dev/null
+    cmp -s $phase.json again.json || fail "$phase: two runs differ"
+    holds '.schema == "npusim.model/1" and .model.parameters == 260032' $phase.json
+    for key in cycles macs dram_read_bytes dram_write_bytes energy_uj; do
+        holds "([.operators[].$key] | add) as \$sum | (.total.$key - \$sum | fabs) <= 1e-9 * \$sum" $phase.json
+    done
+    holds '([.operators[] | select(.section == "layer").cycles] | add) == ([.layers[].cycles] | add)' $phase.json
+    holds '[.operators[] | .cycles as $c | .engines[] | .busy + .idle + ([.stalls[]] | add // 0) - $c | fabs] | max < 0.001' $phase.json
+    holds '.total.mac_utilization <= 1 and .total.dram_peak_fraction <= 1' $phase.json
+done
+# One token, or 64; every weight of a matrix once a token but for the embedding, 5 layers of 2 x 64 x positions x 8 heads x 8.
+holds '.tokens == 1 and .total.macs == 260032 - 11 * 64 + 5 * 2 * 64 * 64' decode.json
+holds '.tokens == 64' prefill.json
+
+# The schema has every key that a report has.
+"$NPUSIM" schema model >schema.json || fail 'no schema'
+checks=$((checks + 1))
+diff <(jq -r '.operators[0] | keys[]' decode.json) <(jq -r '.properties.operators.items.properties | keys[]' schema.json) ||
+    fail 'operators[] of report and schema differ'
+diff <(jq -r 'keys[]' decode.json) <(jq -r '.properties | keys[]' schema.json) || fail 'report and schema differ'
+
+# near FILE FILE PERCENT: cycles of two reports.
+near() {
+    checks=$((checks + 1))
+    jq -es '.[0].total.cycles as $a | .[1].total.cycles as $b | ($a - $b | fabs) / $b * 100 <= '"$3" "$1" "$2" >/dev/null ||
+        fail "$1 and $2 differ by more than $3 %: $(jq .total.cycles "$1" "$2" | tr '\n' ' ')"
+}
+"$NPUSIM" model stories260k context=64 --exact --report exact.json >/dev/null || fail '--exact fails'
+near decode.json exact.json 1
+holds '.exact and .runs > 20' exact.json
+
+# Names and parameters complete.
+"$NPUSIM" complete -- model llama-3-8 | grep -q '^llama-3-8b' || fail 'models do not complete'
+"$NPUSIM" complete -- model llama-3-8b phase= | grep -q 'prefill' || fail 'parameters do not complete'
+
+# What is asked twice at once, and a config.json as a stream.
+checks=$((checks + 1))
+echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
+ "vocab_size": 512, "intermediate_size": 172}' | "$NPUSIM" model - context=32 >out 2>err || fail "a stream: $(cat err)"
+grep -q '^stdin .* 2 layers, 8 heads, 4 kv_heads, head_dim 8$' out || fail "a stream: $(head -1 out)"
+
+[ $failures = 0 ] && echo "$checks checks of npusim model"
+[ $failures = 0 ]
