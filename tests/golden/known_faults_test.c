@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults that simulators of this kind are known for, one test a kind, on the whole machine and on shipped kernels.
  *
- * Those of the array alone (a fold's drain, 2 x 2 x 2, ragged edges, one row, element size): models.matrix_faults. Of
- * the scheduler: models.dram_policy, models.dram. Unknown opcodes
- * are refused: isa.insn, isa.program; every one costs its elements and bytes: models.vector. */
+ * More of the array alone: models.matrix_faults; of the scheduler: models.dram_policy, models.dram; of opcodes: isa.insn,
+ * isa.program. */
 #include "isa/access.h"
+#include "isa/insn.h"
 #include "kernels/kernel.h"
 #include "models/machine.h"
 #include "sim/config.h"
@@ -123,6 +123,65 @@ START_TEST(every_fold_pays_for_its_drain)
 	struct hw overlapped = preset("edge-1mb", NULL), serial = preset("edge-1mb", "matrix.weight_load=serial");
 	ck_assert_uint_eq(run(&overlapped, p, 0)->totals.cycles, 1 + 32 + 2 * 32 + 62);
 	ck_assert_uint_eq(run(&serial, p, 0)->totals.cycles, 1 + 2 * (32 + 32 + 62));
+}
+END_TEST
+
+START_TEST(two_by_two_by_two_on_two_by_two_takes_six_cycles)
+{
+	/* Serial WS: M + 2R + C - 2 = 2 + 4 + 2 - 2 for one fold, not the number of its last cycle; launch 1. */
+	struct hw hw = preset("edge-1mb", "matrix.weight_load=serial");
+	hw.matrix.rows = hw.matrix.cols = 2;
+	struct npu_program *p = text("matmul acc:0x0, sram:0x0, sram:0x40000 m=2 n=2 k=2\n");
+	const struct outcome *o = run(&hw, p, 0);
+	ck_assert_uint_eq(o->totals.cycles, 1 + 6);
+	ck_assert_uint_eq(o->end[0] - o->start[0], 6);
+	ck_assert_uint_eq(o->state[NPU_ENGINE_MATRIX][NPU_STATE_BUSY], 6);
+}
+END_TEST
+
+START_TEST(one_row_is_not_as_busy_as_256)
+{
+	/* 32 x 32: load 32, a beat a row, 62 through the array. */
+	struct hw hw = preset("edge-1mb", NULL);
+	struct npu_program *one = text("matmul acc:0x0, sram:0x0, sram:0x40000 m=1 n=32 k=32\n");
+	struct npu_program *many = text("matmul acc:0x0, sram:0x0, sram:0x40000 m=256 n=32 k=32\n");
+	ck_assert_uint_eq(run(&hw, one, 0)->state[NPU_ENGINE_MATRIX][NPU_STATE_BUSY], 32 + 1 + 62);
+	ck_assert_uint_eq(run(&hw, many, 0)->state[NPU_ENGINE_MATRIX][NPU_STATE_BUSY], 32 + 256 + 62);
+	ck_assert_uint_eq(npu_insn_macs(&many->insns[0]), 256 * npu_insn_macs(&one->insns[0]));
+}
+END_TEST
+
+START_TEST(an_unknown_opcode_is_refused_and_every_known_one_costs_cycles)
+{
+	struct hw hw = preset("edge-1mb", NULL);
+	struct npu_error err;
+	static const char *const one[] = {
+		"load sram:0x0, dram:0x0 rows=1 cols=1\n",
+		"store dram:0x0, sram:0x0 rows=1 cols=1\n",
+		"matmul acc:0x0, sram:0x0, sram:0x40000 m=1 n=1 k=1\n",
+		"vadd sram:0x0, sram:0x1000, sram:0x2000 rows=1 cols=1\n",
+		"vexp sram:0x0, sram:0x1000 rows=1 cols=1\n",
+		"vredmax sram:0x0, sram:0x1000 rows=1 cols=1\n",
+		"vsoftmax sram:0x0, sram:0x1000 rows=1 cols=1\n",
+		"vrmsnorm sram:0x0, sram:0x1000, sram:0x2000 rows=1 cols=1\n",
+	};
+	for (unsigned i = 0; i < sizeof one / sizeof *one; i++) {
+		const struct outcome *o = run(&hw, text(one[i]), 0);
+		ck_assert_msg(o->end[0] > o->start[0], "%s", one[i]);
+	}
+	for (unsigned op = 0; op < 256; op++) {
+		struct npu_assembly *a = npu_assembly_new("unknown");
+		struct npu_insn insn = npu_insn_initial(NPU_OP_SYNC_LOAD);
+		insn.op = (enum npu_op)op;
+		if (npu_op_known(op)) {
+			npu_assembly_free(a);
+			continue;
+		}
+		npu_assembly_insn(a, &insn);
+		ck_assert_ptr_null(npu_assembly_finish(a, &err));
+		ck_assert_msg(strstr(err.text, "none of the instruction set") != NULL, "%s", err.text);
+	}
+	ck_assert_ptr_null(npu_asm_text("frobnicate\n", 11, "test", &err));
 }
 END_TEST
 
@@ -246,6 +305,24 @@ START_TEST(element_size_counts_in_dram_bytes)
 }
 END_TEST
 
+START_TEST(edges_are_not_written_as_full_arrays)
+{
+	/* 33 x 1 on 32 x 32: two tiles, of 32 rows and of one, of which one column is real. */
+	struct hw hw = preset("edge-1mb", NULL);
+	struct npu_args args;
+	const struct outcome *o = run(&hw, text("matmul acc:0x0, sram:0x0, sram:0x40000 m=33 n=1 k=5\n"), 0);
+	ck_assert_uint_eq(o->totals.accum_bytes[NPU_ENGINE_MATRIX], 33 * 1 * 4);
+	ck_assert_uint_eq(o->totals.sram_bytes[NPU_ENGINE_MATRIX], (33 * 5 + 5 * 1) * 2);
+	/* C of a kernel with ragged tiles leaves as it is, each element once. */
+	struct npu_program *p = kernel(&hw, "gemm m=65 n=33 k=40 tile_m=64 tile_n=32 tile_k=32", &args);
+	uint64_t stored = 0;
+	for (uint32_t i = 0; i < p->ninsns; i++)
+		stored += npu_op_engine(p->insns[i].op) == NPU_ENGINE_STORE ? npu_insn_dram_bytes(&p->insns[i]) : 0;
+	ck_assert_uint_eq(stored, 65 * 33 * 2);
+	ck_assert_uint_eq(run(&hw, p, 0)->totals.dram.write_bytes, stored);
+}
+END_TEST
+
 START_TEST(a_larger_sram_never_reads_more_and_nothing_is_read_less_than_once)
 {
 	static const char *const sizes[] = { "sram.size=256KiB", "sram.size=512KiB", "sram.size=1MiB", "sram.size=4MiB",
@@ -341,6 +418,28 @@ START_TEST(tiles_are_all_fetched_and_none_twice_running)
 				before = at;
 			}
 	}
+}
+END_TEST
+
+START_TEST(every_tile_is_read_at_its_own_place)
+{
+	/* K = 150 in tiles of 64: of a tile of 64 rows of A three loads, 128 bytes apart; a tile of m further down lies 64
+	 * rows further. B likewise by rows of 600 bytes. */
+	struct hw hw = preset("edge-1mb", NULL);
+	struct npu_args args;
+	struct npu_program *p = kernel(&hw, "gemm m=200 n=300 k=150 tile_m=64 tile_n=300 tile_k=64", &args);
+	uint64_t at, na = 0, nb = 0;
+	for (uint32_t i = 0; i < p->ninsns; i++) {
+		if (loads(p, i, tensor(p, "A"), &at)) {
+			ck_assert_uint_eq(at, na / 3 * 64 * 300 + na % 3 * 128);
+			na++;
+		} else if (loads(p, i, tensor(p, "B"), &at)) {
+			ck_assert_uint_eq(at, nb % 3 * 64 * 600);
+			nb++;
+		}
+	}
+	ck_assert_uint_eq(na, 4 * 3);
+	ck_assert_uint_ge(nb, 3);
 }
 END_TEST
 
@@ -507,6 +606,37 @@ START_TEST(a_bank_that_refreshes_holds_no_other_bank_up)
 }
 END_TEST
 
+/* ---- writes ---- */
+
+static void on_write(void *ctx, const struct dram_command *c)
+{
+	struct read *r = ctx;
+	if (c->op == DRAM_WR)
+		r->from = c->clk;
+}
+
+START_TEST(a_write_never_waits_without_bound)
+{
+	/* Reads of one row, as many as the bus takes for ten times write_wait, and a write of another row of that bank that
+	 * comes first. It goes when write_wait is over, and a refresh, hits that may pass and a turn of reads. */
+	struct dram_config c = dram_part(dram_part_names[_i]);
+	struct read r = { 0 };
+	struct dram_hooks hooks = { .ctx = &r, .done = on_done, .command = on_write };
+	struct dram *d = dram_new(&c, &hooks);
+	uint64_t granule = dram_burst_bytes(&c), gap = dram_burst_clk(&c);
+	ck_assert_ptr_nonnull(d);
+	dram_push(d, 0, &(struct dram_request){ .addr = 64 * c.row_bytes * c.banks * c.bank_groups, .nbytes = 32,
+						.write = true, .port = 1 });
+	for (uint64_t clk = 0; clk < 10 * c.write_wait; clk += gap)
+		dram_push(d, clk, &(struct dram_request){ .addr = clk / gap * granule % c.row_bytes,
+							  .nbytes = (uint32_t)granule });
+	dram_drain(d);
+	dram_free(d);
+	ck_assert_uint_gt(r.from, 0);
+	ck_assert_uint_le(r.from, c.write_wait + c.tRFCab + (uint64_t)(c.hit_cap + c.turn) * c.tCCD_L + c.tRC);
+}
+END_TEST
+
 static int count_parts(void)
 {
 	int n = 0;
@@ -522,6 +652,9 @@ int main(void)
 	tcase_add_checked_fixture(t, NULL, free_programs);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, every_fold_pays_for_its_drain);
+	tcase_add_test(t, two_by_two_by_two_on_two_by_two_takes_six_cycles);
+	tcase_add_test(t, one_row_is_not_as_busy_as_256);
+	tcase_add_test(t, an_unknown_opcode_is_refused_and_every_known_one_costs_cycles);
 	tcase_add_loop_test(t, every_cycle_of_an_engine_is_put_down_to_one_state, 0, 3);
 	tcase_add_loop_test(t, perfect_memories_cause_no_stalls, 0, 3);
 	tcase_add_test(t, of_a_perfect_dram_only_the_clock_crossing_is_left);
@@ -529,13 +662,16 @@ int main(void)
 	tcase_add_test(t, partial_sums_are_written_and_read_back);
 	tcase_add_test(t, a_causal_mask_saves_what_it_hides);
 	tcase_add_test(t, element_size_counts_in_dram_bytes);
+	tcase_add_test(t, edges_are_not_written_as_full_arrays);
 	tcase_add_test(t, a_larger_sram_never_reads_more_and_nothing_is_read_less_than_once);
 	tcase_add_loop_test(t, tiles_are_all_fetched_and_none_twice_running, 0, 3);
+	tcase_add_test(t, every_tile_is_read_at_its_own_place);
 	tcase_add_loop_test(t, a_query_head_reads_its_own_key_and_value_head, 0, 2);
 	tcase_add_loop_test(t, a_decoded_token_sees_every_key_and_value_and_its_own, 0, 3);
 	tcase_add_test(t, a_paged_cache_is_fetched_to_its_last_row);
 	tcase_add_test(t, values_are_read_where_values_lie);
 	tcase_add_loop_test(t, a_bank_that_refreshes_holds_no_other_bank_up, 0, count_parts());
+	tcase_add_loop_test(t, a_write_never_waits_without_bound, 0, count_parts());
 	suite_add_tcase(suite, t);
 	return npu_suite_run(suite);
 }
