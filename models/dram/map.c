@@ -12,6 +12,16 @@ uint32_t dram_channel_hash(const struct plan *p, uint64_t block)
 	return hash;
 }
 
+uint32_t dram_channel_of(const struct dram *d, uint64_t addr)
+{
+	const struct plan *p = &d->plan;
+	if (!p->channel_bits)
+		return 0;
+	uint64_t above = addr >> p->interleave_shift;
+	uint32_t hash = d->config.channel_hash ? dram_channel_hash(p, above >> p->channel_bits) : 0;
+	return (uint32_t)((above ^ hash) & (d->config.channels - 1));
+}
+
 bank_set dram_banks_of(const struct dram *d, const struct piece *p)
 {
 	bank_set set = bit(p->bank);

@@ -16,6 +16,7 @@ enum { IN_FLIGHT = 192, STEP_CLK = 64, CHANNELS_MAX = 64 };
 
 struct line {
 	uint64_t addr, cycle;
+	uint32_t column; /* of the address, from 1 */
 	bool write, has_cycle;
 };
 
@@ -84,7 +85,7 @@ static bool push(struct pump *pump, uint64_t clk, const struct line *line)
 	uint32_t burst = dram_burst_bytes(pump->config);
 	struct request *request = &pump->requests[pump->pushed];
 	request->arrival = clk;
-	request->channel = (uint8_t)(line->addr / pump->config->channel_interleave % pump->config->channels);
+	request->channel = (uint8_t)dram_channel_of(pump->dram, line->addr);
 	request->write = line->write;
 	uint64_t *bursts = &pump->bursts[request->channel][line->write];
 	*bursts += burst < DRAM_TRACE_BYTES ? DRAM_TRACE_BYTES / burst : 1;
@@ -128,16 +129,22 @@ static bool read_direction(const char **at, bool *write)
 	return false;
 }
 
-static bool parse(const char *text, struct line *line)
+/* NULL, or where the line of `length` bytes is no request. */
+static const char *parse(const char *text, size_t length, struct line *line)
 {
-	const char *at = skip_blank(text);
-	if (!read_number(&at, strncasecmp(at, "0x", 2) == 0 ? 16 : 10, &line->addr) || !read_direction(&at, &line->write))
-		return false;
+	const char *at = skip_blank(text), *word = at;
+	if (!read_number(&at, strncasecmp(at, "0x", 2) == 0 ? 16 : 10, &line->addr))
+		return word;
+	word = at;
+	if (!read_direction(&at, &line->write))
+		return word;
+	word = at;
 	line->has_cycle = *at && *at != '\n' && *at != '#';
 	line->cycle = 0;
 	if (line->has_cycle && !read_number(&at, 10, &line->cycle))
-		return false;
-	return !*at || *at == '\n' || *at == '#';
+		return word;
+	/* A zero byte ends no line. */
+	return *at == '\n' || *at == '#' || at == text + length ? NULL : at;
 }
 
 /* The pump is fed before it may starve. */
@@ -154,15 +161,15 @@ static bool take_line(struct pump *pump, const struct line *line, uint64_t *clk,
 		      struct npu_error *err)
 {
 	if (pump->pushed && pump->timed != line->has_cycle)
-		return npu_fail_at(err, NPU_ERR_SYNTAX, name, number, 0, "a cycle on every line or on none would be right");
+		return npu_fail_at(err, NPU_ERR_SYNTAX, name, number, line->column, "a cycle on every line or on none would be right");
 	uint64_t capacity = dram_capacity(pump->config);
 	if (line->addr >= capacity || capacity - line->addr < DRAM_TRACE_BYTES)
-		return npu_fail_at(err, NPU_ERR_VALUE, name, number, 0,
+		return npu_fail_at(err, NPU_ERR_VALUE, name, number, line->column,
 				   "%d bytes from 0x%llx end behind the last of the part's %s", DRAM_TRACE_BYTES,
 				   (unsigned long long)line->addr, npu_bytes_text(capacity).text);
 	pump->timed = line->has_cycle;
 	if (pump->timed && pump->pushed && line->cycle < *clk)
-		return npu_fail_at(err, NPU_ERR_VALUE, name, number, 0,
+		return npu_fail_at(err, NPU_ERR_VALUE, name, number, line->column,
 				   "cycle %llu comes after cycle %llu; requests stand in order of time",
 				   (unsigned long long)line->cycle, (unsigned long long)*clk);
 	if (pump->timed) {
@@ -180,14 +187,17 @@ static bool pump_file(struct pump *pump, FILE *file, const char *name, struct np
 	size_t size = 0;
 	uint64_t clk = 0;
 	bool ok = true;
-	for (uint32_t number = 1; ok && getline(&text, &size, file) > 0; number++) {
+	ssize_t length;
+	for (uint32_t number = 1; ok && (length = getline(&text, &size, file)) > 0; number++) {
 		struct line line;
 		const char *at = skip_blank(text);
-		if (!*at || *at == '\n' || *at == '#')
+		if (at == text + length || *at == '\n' || *at == '#')
 			continue;
-		ok = parse(text, &line) ? take_line(pump, &line, &clk, name, number, err)
-					: npu_fail_at(err, NPU_ERR_SYNTAX, name, number, 0,
-						      "ADDRESS R|W [CYCLE] would be right, as in 0x1000 R");
+		line.column = (uint32_t)(at - text) + 1;
+		const char *bad = parse(text, (size_t)length, &line);
+		ok = bad ? npu_fail_at(err, NPU_ERR_SYNTAX, name, number, (uint32_t)(bad - text) + 1,
+				       "ADDRESS R|W [CYCLE] would be right, as in 0x1000 R")
+			 : take_line(pump, &line, &clk, name, number, err);
 	}
 	if (ok && ferror(file))
 		ok = npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", name, strerror(errno));

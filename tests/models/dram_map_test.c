@@ -43,6 +43,7 @@ static struct place place_of(struct probe *p, uint64_t addr)
 	while (dram_run(p->dram, UINT64_MAX) != UINT64_MAX)
 		;
 	p->clk += 1000;
+	ck_assert_uint_eq(dram_channel_of(p->dram, addr), p->last.channel);
 	return p->last;
 }
 

@@ -318,13 +318,23 @@ refuse 2 'dma.port=128 is wider than the 64 bytes a cycle of an SRAM group (sram
 printf '0x1ffffffc0 R\n' >t.trace
 prints '"requests": 1,' dram t.trace --part DDR4-2400 --report -
 printf '0x0 W\n0x1ffffffc1 R\n' >t.trace
-refuse 2 "t.trace:2: 64 bytes from 0x1ffffffc1 end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
+refuse 2 "t.trace:2:1: 64 bytes from 0x1ffffffc1 end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
 printf '0xffffffffffffffff R\n' >t.trace
-refuse 2 "t.trace:1: 64 bytes from 0xffffffffffffffff end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
+refuse 2 "t.trace:1:1: 64 bytes from 0xffffffffffffffff end behind the last of the part's 8 GiB" dram t.trace --part DDR4-2400
 printf '0x0 X\n' >t.trace
-refuse 2 't.trace:1: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+refuse 2 't.trace:1:5: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+printf '0x0 R\n  0x1zz R\n' >t.trace
+refuse 2 't.trace:2:3: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+printf '0x0 R 5 7\n' >t.trace
+refuse 2 't.trace:1:9: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+printf '0x0 R\000 0x40 R\n' >t.trace
+refuse 2 't.trace:1:6: ADDRESS R|W [CYCLE] would be right, as in 0x1000 R' dram t.trace
+printf '0x0 R 5\n 0x40 R\n' >t.trace
+refuse 2 't.trace:2:2: a cycle on every line or on none would be right' dram t.trace
+: >t.trace
+prints '"requests": 0,' dram t.trace --part DDR4-2400 --report -
 printf '0x0 R 9\n0x0 R 8\n' >t.trace
-refuse 2 't.trace:2: cycle 8 comes after cycle 9; requests stand in order of time' dram t.trace
+refuse 2 't.trace:2:1: cycle 8 comes after cycle 9; requests stand in order of time' dram t.trace
 matches 2 '^npusim: unknown DRAM part "DDR9"' dram t.trace --part DDR9
 
 # Nothing but what was asked for was written.
