@@ -210,7 +210,7 @@ const char *twin_table_fault(const struct twin_table *t, char *out, uint64_t siz
 		snprintf(out, size, "of all runs together, %s is active %+.2f%% of the cycles too long, %s %s %+.2f%%",
 			 npu_engine_name(all.active_engine), 100 * all.active, npu_engine_name(all.stall_engine),
 			 state_names[all.stall_state], 100 * all.stall);
-	else if (t->beyond > t->runs * TWIN_BEYOND)
+	else if (t->beyond)
 		snprintf(out, size,
 			 "%llu of %llu runs put more than 5%% of their cycles down to something else; worst %+.2f%% "
 			 "(%s %s): %s",

@@ -45,14 +45,11 @@ struct twin_table {
 /* Runs both and adds what they differ by; programs of fewer than 1,000 cycles are run and not counted. False, with a
  * line on stderr, when one of them fails. */
 bool twin_table_add(struct twin_table *, const struct hw *, const struct npu_program *, const char *what);
-/* What the machine must keep to: total cycles within 2 % on average and 5 % at worst. Of all runs together each
- * engine's active cycles and each cause within 2 % of the cycles; of a run within 5 %, but for one in 25: where loads
- * and stores crowd the DRAM, two bursts of one port that reach it in the same clock may come in either order, and two
- * programs that take as long wait in other places. NULL when it does, else what is wrong, in a buffer of the caller's.
- */
+/* What the machine must keep to: total cycles within 2 % on average and 5 % at worst; of every run each engine's active
+ * cycles and each cause within 5 % of the cycles, of all runs together within 2 %. NULL when it does, else what is wrong,
+ * in a buffer of the caller's. */
 #define TWIN_MEAN_WITHIN 0.02
 #define TWIN_WITHIN      0.05
-#define TWIN_BEYOND      0.04
 const char *twin_table_fault(const struct twin_table *, char *out, uint64_t size);
 /* Means and worst cases in percent, a row of Markdown a table, and the worst cases' names. */
 void twin_table_print(FILE *, const struct twin_table *, unsigned n);
