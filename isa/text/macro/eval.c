@@ -187,29 +187,31 @@ static bool compares_words(const struct npu_mac *s, const struct npu_mac_node *n
 	       (is_word(s, a) || is_word(s, b));
 }
 
-/* A word that the other side can never be is a misspelt one. */
-static bool check_word(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_mac_node *other)
+static bool refuse_word(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_mac_choices *choices)
 {
 	char list[160];
 	size_t used = 0;
+	const char *word = node->symbol->name, *nearest = npu_nearest(word, choices->names, choices->n);
+	for (unsigned i = 0; i < choices->n && used < sizeof list; i++)
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? "|" : "", choices->names[i]);
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is none of %s%s%s%s", word, list,
+				 nearest ? "; did you mean " : "", nearest ? nearest : "",
+				 nearest ? "?" : "");
+}
+
+/* A word that the other side can never be is a misspelt one. */
+static bool check_word(struct npu_mac *s, const struct npu_mac_node *node, const struct npu_mac_node *other)
+{
 	if (is_word(s, node) || !is_word(s, other))
 		return true;
 	const struct npu_mac_choices *choices = &npu_mac_bound(s, other->symbol)->value.choices;
 	const char *word = node->symbol->name;
 	if (choices->open && named_values(word).n)
 		return true;
-	list[0] = '\0';
-	for (unsigned i = 0; i < choices->n; i++) {
+	for (unsigned i = 0; i < choices->n; i++)
 		if (strcmp(choices->names[i], word) == 0)
 			return true;
-		if (used < sizeof list)
-			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? "|" : "",
-						 choices->names[i]);
-	}
-	const char *nearest = choices->n ? npu_nearest(word, choices->names, choices->n) : NULL;
-	return !choices->n || npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is none of %s%s%s%s", word, list,
-						nearest ? "; did you mean " : "", nearest ? nearest : "",
-						nearest ? "?" : "");
+	return !choices->n || refuse_word(s, node, choices);
 }
 
 static bool compare_words(struct npu_mac *s, const struct npu_mac_node *node, int64_t *out)
