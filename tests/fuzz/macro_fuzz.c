@@ -50,7 +50,7 @@ static void require_same_flat(const struct npu_macro *m)
 	struct npu_error err = { .code = NPU_ERR_NONE };
 	char *text = npu_disasm_text(m->program), loops[64];
 	require(text != NULL);
-	struct npu_program *again = npu_asm_text(text, strlen(text), "fuzz", &err);
+	struct npu_program *again = npu_asm_flat(text, strlen(text), "fuzz", &err);
 	require(again && again->hash == m->program->hash && again->ninsns == m->program->ninsns);
 	for (uint32_t i = 0; i < m->program->ninsns; i++)
 		npu_macro_loop_values(m, i, loops, sizeof loops);

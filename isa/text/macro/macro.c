@@ -326,7 +326,7 @@ static int64_t largest_that_fits(struct probe *probe, int64_t given, int64_t uni
 /* Where a .require lets few values in, halving may pass over all of them. */
 static int64_t first_below(struct probe *probe, int64_t given)
 {
-	enum { MOST_TRIES = 1000 };
+	enum { MOST_TRIES = 200 };
 	for (int64_t value = given - 1; value > 0 && value >= given - MOST_TRIES; value--)
 		if (fits_with(probe, value, 1))
 			return value;
@@ -337,7 +337,7 @@ static int64_t first_below(struct probe *probe, int64_t given)
  * where there is such a value, else in multiples of 16, else at all. */
 static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 {
-	enum { MOST_PARAMS = 16, MOST_WORK = 20000000, BLOCK = 16 };
+	enum { MOST_PARAMS = 16, MOST_WORK = 4000000, BLOCK = 16 };
 	const int64_t units[] = { s->capacity.array_cols, BLOCK, 1 };
 	struct probe probe = { s, source, NULL, MOST_WORK };
 	for (unsigned i = 0; i < s->nparams && i < MOST_PARAMS; i++) {
