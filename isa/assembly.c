@@ -20,9 +20,10 @@ struct arrays {
 	struct npu_buffer *buffers;
 	struct npu_table *tables;
 	struct npu_page_event *pages;
-	struct npu_page_place *page_place;
+	struct npu_place *page_place;
 	struct npu_region *regions;
 	const char **files;
+	struct npu_call *calls;
 };
 
 struct npu_assembly {
@@ -31,7 +32,8 @@ struct npu_assembly {
 	struct arrays arrays;
 	uint32_t open_region;
 	struct npu_place here;
-	struct npu_page_place page_here;
+	uint32_t *call_slots; /* a hash table of numbers of calls, 0: free; at most half full */
+	uint32_t ncall_slots;
 	bool out_of_memory;
 	bool region_underflow;
 };
@@ -93,6 +95,8 @@ void npu_assembly_free(struct npu_assembly *assembly)
 	free(arrays->page_place);
 	free(arrays->regions);
 	free(arrays->files);
+	free(arrays->calls);
+	free(assembly->call_slots);
 	npu_arena_free(assembly->arena);
 	free(assembly);
 }
@@ -167,18 +171,10 @@ void npu_assembly_page(struct npu_assembly *assembly, const struct npu_page_even
 	if (!grow(assembly, &assembly->arrays.pages, n, sizeof *assembly->arrays.pages) ||
 	    !grow(assembly, &assembly->arrays.page_place, n, sizeof *assembly->arrays.page_place))
 		return;
-	assembly->arrays.page_place[n] = assembly->page_here;
+	assembly->arrays.page_place[n] = assembly->here;
 	assembly->arrays.pages[n] = *event;
 	assembly->arrays.pages[n].insn = assembly->program.ninsns;
 	assembly->program.npages++;
-}
-
-void npu_assembly_page_place(struct npu_assembly *assembly, const char *file, uint32_t line)
-{
-	const char *before = assembly->page_here.file;
-	assembly->page_here.line = line;
-	if (!before || strcmp(before, file) != 0)
-		assembly->page_here.file = copy_text(assembly, file);
 }
 
 uint32_t npu_assembly_region_begin(struct npu_assembly *assembly, const char *name)
@@ -199,24 +195,79 @@ void npu_assembly_region_end(struct npu_assembly *assembly)
 		assembly->open_region = assembly->arrays.regions[assembly->open_region].parent;
 }
 
-void npu_assembly_place(struct npu_assembly *assembly, const char *file, uint32_t line)
+/* The number of a file; one that is new gets the next. 0 when out of memory. */
+static uint32_t file_of(struct npu_assembly *assembly, const char *file)
 {
 	uint32_t n = assembly->program.nfiles;
 	file = file ? file : "";
-	assembly->here.line = line;
 	if (n > 0 && strcmp(assembly->arrays.files[assembly->here.file], file) == 0)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		if (strcmp(assembly->arrays.files[i], file) == 0) {
-			assembly->here.file = i;
-			return;
-		}
-	}
+		return assembly->here.file;
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(assembly->arrays.files[i], file) == 0)
+			return i;
 	if (!grow(assembly, &assembly->arrays.files, n, sizeof *assembly->arrays.files))
-		return;
+		return 0;
 	assembly->arrays.files[n] = copy_text(assembly, file);
-	assembly->here.file = n;
-	assembly->program.nfiles++;
+	return assembly->program.nfiles++;
+}
+
+void npu_assembly_place(struct npu_assembly *assembly, const char *file, uint32_t line)
+{
+	assembly->here = (struct npu_place){ file_of(assembly, file), line, 0 };
+}
+
+void npu_assembly_inside(struct npu_assembly *assembly, uint32_t call)
+{
+	assembly->here.call = call <= assembly->program.ncalls ? call : 0;
+}
+
+static uint32_t *call_slot(const struct npu_assembly *assembly, const struct npu_call *call)
+{
+	uint64_t hash = (uint64_t)call->at.line << 32 ^ (uint64_t)call->at.call << 8 ^ call->at.file;
+	for (const char *c = call->name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+	hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u;
+	for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
+		uint32_t *slot = &assembly->call_slots[at & (assembly->ncall_slots - 1)];
+		const struct npu_call *there = *slot ? &assembly->arrays.calls[*slot - 1] : NULL;
+		if (!there || (there->at.file == call->at.file && there->at.line == call->at.line &&
+			       there->at.call == call->at.call && strcmp(there->name, call->name) == 0))
+			return slot;
+	}
+}
+
+static bool grow_call_slots(struct npu_assembly *assembly)
+{
+	if (2 * ((uint64_t)assembly->program.ncalls + 1) <= assembly->ncall_slots)
+		return true;
+	uint64_t n = assembly->ncall_slots ? 2 * (uint64_t)assembly->ncall_slots : 64;
+	uint32_t *slots = n > UINT32_MAX ? NULL : calloc(n, sizeof *slots);
+	if (!slots) {
+		assembly->out_of_memory = true;
+		return false;
+	}
+	free(assembly->call_slots);
+	assembly->call_slots = slots;
+	assembly->ncall_slots = (uint32_t)n;
+	for (uint32_t i = 0; i < assembly->program.ncalls; i++)
+		*call_slot(assembly, &assembly->arrays.calls[i]) = i + 1;
+	return true;
+}
+
+uint32_t npu_assembly_call(struct npu_assembly *assembly, const char *name, const char *file, uint32_t line, uint32_t around)
+{
+	uint32_t n = assembly->program.ncalls;
+	struct npu_call call = { name, { file_of(assembly, file), line, around } };
+	if (!grow_call_slots(assembly))
+		return 0;
+	uint32_t *slot = call_slot(assembly, &call);
+	if (*slot)
+		return *slot;
+	if (!grow(assembly, &assembly->arrays.calls, n, sizeof *assembly->arrays.calls))
+		return 0;
+	call.name = copy_text(assembly, name);
+	assembly->arrays.calls[n] = call;
+	return *slot = ++assembly->program.ncalls;
 }
 
 /* One spelling of each meaning: used slots first, unused ones all zero. */
@@ -265,6 +316,7 @@ static void point_at(struct npu_program *program, const struct arrays *arrays)
 	program->page_place = arrays->page_place;
 	program->regions = arrays->regions;
 	program->files = arrays->files;
+	program->calls = arrays->calls;
 }
 
 /* Makes a program of everything, without a copy; NULL when out of memory. */
@@ -273,7 +325,8 @@ static struct npu_program *hand_over(struct npu_assembly *assembly)
 	struct npu_program *program = npu_arena_alloc(assembly->arena, 1, sizeof *program);
 	const struct arrays arrays = assembly->arrays;
 	void *const blocks[] = { arrays.insns,   arrays.region, arrays.place, arrays.sems,    arrays.tensors,
-				 arrays.buffers, arrays.tables, arrays.pages, arrays.page_place, arrays.regions, arrays.files };
+				 arrays.buffers, arrays.tables, arrays.pages, arrays.page_place, arrays.regions, arrays.files,
+				 arrays.calls };
 	bool ok = program != NULL;
 	if (!ok)
 		return NULL;

@@ -47,7 +47,7 @@ struct npu_finding {
 	struct npu_check_site site[NPU_CHECK_SITES]; /* the first one is where it is reported */
 	struct npu_check_bytes bytes;
 	uint32_t sem;      /* NPU_CHECK_NOBODY: none */
-	const struct npu_page_place *record; /* it is about a record that was written here; NULL: none, or not known */
+	const struct npu_place *record; /* it is about a record that was written here; NULL: none, or not known */
 	uint64_t count;    /* findings that this one stands for: the same source lines, operands, semaphores */
 	uint64_t cost;     /* of all of them: bytes moved in vain (DRAM_GRANULE, BANK_WORD), waits (REDUNDANT) */
 	const char *text;  /* one line */

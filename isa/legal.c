@@ -2,6 +2,7 @@
 /* npu_program_check: the parts of a program, its semaphores, and each instruction. */
 #include "isa/legal.h"
 
+#include "isa/pool.h"
 #include "isa/units.h"
 
 #include <assert.h>
@@ -196,6 +197,25 @@ static bool legal_page_event(const struct npu_program *program, uint32_t i, stru
 	return true;
 }
 
+/* Records of pages that there are, for pools of which that is known. */
+static bool legal_page_numbers(const struct npu_program *program, struct npu_error *err)
+{
+	struct npu_pools pools;
+	bool ok = npu_pools_init(&pools, program) || npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program");
+	for (uint32_t i = 0; ok && i < program->npages; i++) {
+		const struct npu_page_event *e = &program->pages[i];
+		const struct npu_place *place = program->page_place ? &program->page_place[i] : NULL;
+		bool placed = place && place->line && place->file < program->nfiles;
+		uint64_t pages = npu_pools_pages(&pools, e->pool);
+		if (pages && e->page >= pages)
+			ok = npu_fail_at(err, NPU_ERR_BOUNDS, placed ? program->files[place->file] : NULL, placed ? place->line : 0, 0,
+					 "page %" PRIu32 " of %s does not exist: the pool has %s", e->page,
+					 program->tensors[e->pool].name, npu_number_of(pages, "page").text);
+	}
+	npu_pools_fini(&pools);
+	return ok;
+}
+
 static bool legal_parts(const struct npu_program *program, struct npu_error *err)
 {
 	if (program->nsems > NPU_MAX_SEMS)
@@ -278,13 +298,42 @@ static bool legal_regions(const struct npu_program *program, struct npu_error *e
 	return legal_depth(program, err);
 }
 
+static bool legal_place(const struct npu_program *program, const struct npu_place *place, uint32_t ncalls, const char *what,
+			uint32_t number, struct npu_error *err)
+{
+	if (place->file >= program->nfiles)
+		return npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " was written in file %" PRIu32 " of %" PRIu32, what, number,
+				place->file, program->nfiles);
+	return place->call <= ncalls || npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " stands in use %" PRIu32 " of a macro, of %" PRIu32,
+						 what, number, place->call, ncalls);
+}
+
+/* Uses of macros stand in those before them, not too deep. */
+static bool legal_calls(const struct npu_program *program, struct npu_error *err)
+{
+	uint8_t *depth = calloc(program->ncalls + (size_t)1, sizeof *depth);
+	bool ok = depth || npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program");
+	for (uint32_t i = 0; ok && i < program->ncalls; i++) {
+		const struct npu_call *call = &program->calls[i];
+		ok = legal_length(call->name, NPU_MAX_NAME, "macro", err) &&
+		     legal_place(program, &call->at, i, "use of a macro ", i + 1, err);
+		depth[i + 1] = ok ? depth[call->at.call] + 1 : 0;
+		if (depth[i + 1] > NPU_MAX_DEPTH)
+			ok = npu_fail(err, NPU_ERR_VALUE, "macros are used in each other more than %d deep", NPU_MAX_DEPTH);
+	}
+	free(depth);
+	return ok;
+}
+
 static bool legal_places(const struct npu_program *program, struct npu_error *err)
 {
 	for (uint32_t i = 0; i < program->ninsns; i++)
-		if (program->place[i].file >= program->nfiles)
-			return npu_fail(err, NPU_ERR_VALUE, "#%" PRIu32 " was written in file %" PRIu32 " of %" PRIu32,
-					i, program->place[i].file, program->nfiles);
-	return true;
+		if (!legal_place(program, &program->place[i], program->ncalls, "#", i, err))
+			return false;
+	for (uint32_t i = 0; program->page_place && i < program->npages; i++)
+		if (!legal_place(program, &program->page_place[i], program->ncalls, "page record ", i, err))
+			return false;
+	return legal_calls(program, err);
 }
 
 /* Where the engine that owns one side of a semaphore first used it, for the message. */
@@ -377,7 +426,7 @@ bool npu_program_legal(const struct npu_program *program, struct npu_reach reach
 	for (uint32_t i = 0; i < program->ninsns; i++)
 		if (!legal_insn(&(struct npu_legal){ program, err, i }))
 			return false;
-	if (!legal_regions(program, err))
+	if (!legal_regions(program, err) || (program->npages && !legal_page_numbers(program, err)))
 		return false;
 	if (!npu_program_reach(program, reach))
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program");

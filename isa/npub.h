@@ -2,8 +2,8 @@
 /* The shape of a .npub file, shared by its writer and its reader. Private to isa/.
  *
  *   byte    0  magic 89 'N' 'P' 'U' 0d 0a 1a 0a   (a file mangled as text does not pass)
- *           8  u32  version, 1
- *          12  u32  number of sections, 12
+ *           8  u32  version, 2
+ *          12  u32  number of sections, 13
  *          16  u64  bytes of the whole file
  *          24  u64  hash of the program
  *          32  u32  name of the program, an offset into the strings
@@ -15,7 +15,7 @@
  *   All numbers are little-endian. A string is a u32 offset into the strings, each of which ends in NUL.
  *
  *   insns    64  eight u64 words, as isa/npu.def draws them
- *   places    8  u32 file, u32 line                             one an instruction
+ *   places   12  u32 file, u32 line, u32 call                   one an instruction
  *   inside    4  u32 innermost region, ffffffff: none           one an instruction
  *   sems     12  u32 name, u32 initial, u32 max; their engines follow from the instructions
  *   tensors  64  u32 name, u8 type, u8 layout, u8 direction, u8 rank, u64 address, u64 bytes,
@@ -24,10 +24,15 @@
  *   tables   32  u32 name, u32 count, u64 address, u64 index of its first entry, u32 sequence, u32 zero;
  *                they lie in entries one after the other
  *   entries   4  u32 page number
- *   pages    20  u32 instruction, u32 pool, u32 page, u32 state, u32 sequence
+ *   pages    32  u32 instruction, u32 pool, u32 page, u32 state, u32 sequence, u32 file, u32 line, u32 call
  *   regions   8  u32 name, u32 parent
  *   files     4  u32 name
  *   strings   1
+ *   calls    16  u32 name, u32 file, u32 line, u32 call: a macro was used there. A call is a number from 1 on of this
+ *                section, 0: none; one lies in calls of lower numbers only
+ *
+ *   A version number is changed by whatever an older reader would misread. Version 1, which is still read, has no calls:
+ *   12 sections, places of 8 bytes and pages of 20, which end before the call and the place.
  */
 #ifndef NPU_ISA_NPUB_H
 #define NPU_ISA_NPUB_H
@@ -36,17 +41,18 @@
 
 #define NPU_NPUB_SECTIONS(SECTION)                                                                                     \
 	SECTION(INSNS, "insns", 64)                                                                                    \
-	SECTION(PLACES, "places", 8)                                                                                   \
+	SECTION(PLACES, "places", 12)                                                                                  \
 	SECTION(INSIDE, "inside", 4)                                                                                   \
 	SECTION(SEMS, "sems", 12)                                                                                      \
 	SECTION(TENSORS, "tensors", 64)                                                                                \
 	SECTION(BUFFERS, "buffers", 24)                                                                                \
 	SECTION(TABLES, "tables", 32)                                                                                  \
 	SECTION(ENTRIES, "entries", 4)                                                                                 \
-	SECTION(PAGES, "pages", 20)                                                                                    \
+	SECTION(PAGES, "pages", 32)                                                                                    \
 	SECTION(REGIONS, "regions", 8)                                                                                 \
 	SECTION(FILES, "files", 4)                                                                                     \
-	SECTION(STRINGS, "strings", 1)
+	SECTION(STRINGS, "strings", 1)                                                                                 \
+	SECTION(CALLS, "calls", 16)
 
 enum npu_npub_section {
 #define SECTION(NAME, text, bytes) NPU_NPUB_##NAME,
@@ -55,7 +61,7 @@ enum npu_npub_section {
 	NPU_NPUB_NSECTIONS
 };
 
-enum { NPU_NPUB_VERSION = 1, NPU_NPUB_HEADER_BYTES = 64, NPU_NPUB_ENTRY_BYTES = 32, NPU_NPUB_ALIGNMENT = 64 };
+enum { NPU_NPUB_VERSION = 2, NPU_NPUB_HEADER_BYTES = 64, NPU_NPUB_ENTRY_BYTES = 32, NPU_NPUB_ALIGNMENT = 64 };
 
 static const uint8_t npu_npub_magic[8] = { 0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a };
 

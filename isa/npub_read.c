@@ -21,6 +21,7 @@ struct reader {
 	uint64_t nbytes;
 	const char *file;
 	struct npu_error *err;
+	uint32_t version;
 	uint64_t offset[NPU_NPUB_NSECTIONS];
 	uint64_t count[NPU_NPUB_NSECTIONS];
 	const char *strings; /* in the arena */
@@ -59,6 +60,25 @@ static bool out_of_memory(const struct reader *r)
 	return npu_fail_at(r->err, NPU_ERR_MEMORY, r->file, 0, 0, "out of memory");
 }
 
+static unsigned nsections(const struct reader *r)
+{
+	return r->version == 1 ? NPU_NPUB_CALLS : NPU_NPUB_NSECTIONS;
+}
+
+static uint64_t member_bytes(const struct reader *r, unsigned s)
+{
+	enum { PLACES_1 = 8, PAGES_1 = 20 };
+	if (r->version == 1 && s == NPU_NPUB_PLACES)
+		return PLACES_1;
+	return r->version == 1 && s == NPU_NPUB_PAGES ? PAGES_1 : npu_npub_member_bytes[s];
+}
+
+/* Of its header and the entries of its sections. */
+static uint64_t fixed_bytes(const struct reader *r)
+{
+	return NPU_NPUB_HEADER_BYTES + (uint64_t)nsections(r) * NPU_NPUB_ENTRY_BYTES;
+}
+
 static bool all_zero(const uint8_t *at, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -69,21 +89,21 @@ static bool all_zero(const uint8_t *at, uint64_t n)
 
 static bool read_header(struct reader *r)
 {
-	enum { FIXED = NPU_NPUB_HEADER_BYTES + NPU_NPUB_NSECTIONS * NPU_NPUB_ENTRY_BYTES };
 	const uint8_t *b = r->bytes;
 	if (r->nbytes < sizeof npu_npub_magic || memcmp(b, npu_npub_magic, sizeof npu_npub_magic) != 0)
 		return refuse(r, "not a .npub program: it does not begin with its magic number");
 	if (r->nbytes < 16)
 		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header", r->nbytes);
-	if (get32(b + 8) != NPU_NPUB_VERSION)
-		return refuse(r, "version %" PRIu32 " of .npub; this program reads version %d", get32(b + 8),
+	r->version = get32(b + 8);
+	if (r->version < 1 || r->version > NPU_NPUB_VERSION)
+		return refuse(r, "version %" PRIu32 " of .npub; this program reads versions 1 and %d", r->version,
 			      NPU_NPUB_VERSION);
-	if (r->nbytes < FIXED)
-		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header of %d bytes", r->nbytes,
-			      FIXED);
-	if (get32(b + 12) != NPU_NPUB_NSECTIONS)
-		return refuse(r, "damaged: %" PRIu32 " sections, version %d has %d", get32(b + 12), NPU_NPUB_VERSION,
-			      NPU_NPUB_NSECTIONS);
+	if (r->nbytes < fixed_bytes(r))
+		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header of %" PRIu64 " bytes", r->nbytes,
+			      fixed_bytes(r));
+	if (get32(b + 12) != nsections(r))
+		return refuse(r, "damaged: %" PRIu32 " sections, version %" PRIu32 " has %u", get32(b + 12), r->version,
+			      nsections(r));
 	if (get64(b + 16) > r->nbytes)
 		return refuse(r, "truncated: it ends at byte %" PRIu64 " of %" PRIu64, r->nbytes, get64(b + 16));
 	if (get64(b + 16) < r->nbytes)
@@ -96,7 +116,7 @@ static bool read_header(struct reader *r)
 static bool read_section(struct reader *r, unsigned s, uint64_t *end)
 {
 	const uint8_t *entry = r->bytes + NPU_NPUB_HEADER_BYTES + s * NPU_NPUB_ENTRY_BYTES;
-	uint64_t offset = get64(entry + 8), count = get64(entry + 16), bytes = npu_npub_member_bytes[s];
+	uint64_t offset = get64(entry + 8), count = get64(entry + 16), bytes = member_bytes(r, s);
 	uint64_t wanted = (*end + NPU_NPUB_ALIGNMENT - 1) / NPU_NPUB_ALIGNMENT * NPU_NPUB_ALIGNMENT;
 	if (get32(entry) != s || get32(entry + 4) != bytes || get64(entry + 24) != 0)
 		return refuse(r, "damaged: the entry of section %s at byte %d", section_names[s],
@@ -116,8 +136,8 @@ static bool read_section(struct reader *r, unsigned s, uint64_t *end)
 
 static bool read_sections(struct reader *r)
 {
-	uint64_t end = NPU_NPUB_HEADER_BYTES + NPU_NPUB_NSECTIONS * NPU_NPUB_ENTRY_BYTES;
-	for (unsigned s = 0; s < NPU_NPUB_NSECTIONS; s++)
+	uint64_t end = fixed_bytes(r);
+	for (unsigned s = 0; s < nsections(r); s++)
 		if (!read_section(r, s, &end))
 			return false;
 	return end == r->nbytes ||
@@ -126,7 +146,7 @@ static bool read_sections(struct reader *r)
 
 static const uint8_t *member(const struct reader *r, enum npu_npub_section s, uint64_t i)
 {
-	return r->bytes + r->offset[s] + i * npu_npub_member_bytes[s];
+	return r->bytes + r->offset[s] + i * member_bytes(r, s);
 }
 
 static bool read_strings(struct reader *r)
@@ -158,6 +178,11 @@ static void *new_array(const struct reader *r, enum npu_npub_section s, uint64_t
 	return array;
 }
 
+static struct npu_place get_place(const struct reader *r, const uint8_t *at)
+{
+	return (struct npu_place){ get32(at), get32(at + 4), r->version == 1 ? 0 : get32(at + 8) };
+}
+
 static bool read_insns(struct reader *r)
 {
 	struct npu_insn *insns = new_array(r, NPU_NPUB_INSNS, sizeof *insns);
@@ -181,7 +206,7 @@ static bool read_insns(struct reader *r)
 								    : "unknown opcode",
 				      (unsigned)(words[0] & 0xff));
 		at = member(r, NPU_NPUB_PLACES, i);
-		place[i] = (struct npu_place){ get32(at), get32(at + 4) };
+		place[i] = get_place(r, at);
 		region[i] = get32(member(r, NPU_NPUB_INSIDE, i));
 	}
 	r->program->ninsns = (uint32_t)n;
@@ -287,13 +312,17 @@ static bool read_tables(struct reader *r)
 static bool read_pages(struct reader *r)
 {
 	struct npu_page_event *pages = new_array(r, NPU_NPUB_PAGES, sizeof *pages);
-	if (!pages)
+	struct npu_place *place = new_array(r, NPU_NPUB_PAGES, sizeof *place);
+	if (!pages || !place)
 		return false;
 	for (uint64_t i = 0; i < r->count[NPU_NPUB_PAGES]; i++) {
 		const uint8_t *at = member(r, NPU_NPUB_PAGES, i);
 		pages[i] =
 		    (struct npu_page_event){ get32(at), get32(at + 4), get32(at + 8), get32(at + 12), get32(at + 16) };
+		if (r->version > 1)
+			place[i] = get_place(r, at + 20);
 	}
+	r->program->page_place = r->version > 1 ? place : NULL;
 	r->program->npages = (uint32_t)r->count[NPU_NPUB_PAGES];
 	r->program->pages = pages;
 	return true;
@@ -324,11 +353,27 @@ static bool read_regions_and_files(struct reader *r)
 	return true;
 }
 
+static bool read_calls(struct reader *r)
+{
+	struct npu_call *calls = new_array(r, NPU_NPUB_CALLS, sizeof *calls);
+	if (!calls)
+		return false;
+	for (uint64_t i = 0; i < r->count[NPU_NPUB_CALLS]; i++) {
+		const uint8_t *at = member(r, NPU_NPUB_CALLS, i);
+		if (!get_string(r, at, &calls[i].name))
+			return false;
+		calls[i].at = get_place(r, at + 4);
+	}
+	r->program->ncalls = (uint32_t)r->count[NPU_NPUB_CALLS];
+	r->program->calls = calls;
+	return true;
+}
+
 static bool read_program(struct reader *r)
 {
 	if (!read_header(r) || !read_sections(r) || !read_strings(r) ||
 	    !get_string(r, r->bytes + 32, &r->program->name) || !read_insns(r) || !read_sems(r) || !read_tensors(r) ||
-	    !read_buffers(r) || !read_tables(r) || !read_pages(r) || !read_regions_and_files(r))
+	    !read_buffers(r) || !read_tables(r) || !read_pages(r) || !read_regions_and_files(r) || !read_calls(r))
 		return false;
 	if (!npu_program_seal(r->program, r->err)) {
 		if (r->err && !r->err->file[0])

@@ -48,6 +48,8 @@ static uint64_t string_bytes(const struct npu_program *p)
 		n += strlen(p->regions[i].name) + 1;
 	for (uint32_t i = 0; i < p->nfiles; i++)
 		n += strlen(p->files[i]) + 1;
+	for (uint32_t i = 0; i < p->ncalls; i++)
+		n += strlen(p->calls[i].name) + 1;
 	return n;
 }
 
@@ -66,6 +68,7 @@ static void plan(struct writer *w)
 	w->count[NPU_NPUB_PAGES] = p->npages;
 	w->count[NPU_NPUB_REGIONS] = p->nregions;
 	w->count[NPU_NPUB_FILES] = p->nfiles;
+	w->count[NPU_NPUB_CALLS] = p->ncalls;
 	w->count[NPU_NPUB_STRINGS] = string_bytes(p);
 	w->size = NPU_NPUB_HEADER_BYTES + NPU_NPUB_NSECTIONS * NPU_NPUB_ENTRY_BYTES;
 	for (unsigned s = 0; s < NPU_NPUB_NSECTIONS; s++) {
@@ -107,6 +110,11 @@ static void put_header(struct writer *w)
 	}
 }
 
+static uint8_t *put_place(uint8_t *at, const struct npu_place *place)
+{
+	return put32(put32(put32(at, place->file), place->line), place->call);
+}
+
 static void put_insns(struct writer *w)
 {
 	const struct npu_program *p = w->program;
@@ -117,7 +125,7 @@ static void put_insns(struct writer *w)
 		npu_insn_encode(&p->insns[i], words);
 		for (unsigned word = 0; word < NPU_INSN_WORDS; word++)
 			insn = put64(insn, words[word]);
-		place = put32(put32(place, p->place[i].file), p->place[i].line);
+		place = put_place(place, &p->place[i]);
 		inside = put32(inside, p->region[i]);
 	}
 }
@@ -186,6 +194,7 @@ static void put_pages(struct writer *w)
 		const struct npu_page_event *e = &w->program->pages[i];
 		at = put32(put32(put32(at, e->insn), e->pool), e->page);
 		at = put32(put32(at, e->state), e->sequence);
+		at = put_place(at, w->program->page_place ? &w->program->page_place[i] : &(struct npu_place){ 0 });
 	}
 }
 
@@ -199,6 +208,15 @@ static void put_regions_and_files(struct writer *w)
 	at = section(w, NPU_NPUB_FILES);
 	for (uint32_t i = 0; i < w->program->nfiles; i++)
 		at = put32(at, put_string(w, w->program->files[i]));
+}
+
+static void put_calls(struct writer *w)
+{
+	uint8_t *at = section(w, NPU_NPUB_CALLS);
+	for (uint32_t i = 0; i < w->program->ncalls; i++) {
+		at = put32(at, put_string(w, w->program->calls[i].name));
+		at = put_place(at, &w->program->calls[i].at);
+	}
 }
 
 uint64_t npu_program_encode(const struct npu_program *program, uint8_t **out)
@@ -217,6 +235,7 @@ uint64_t npu_program_encode(const struct npu_program *program, uint8_t **out)
 	put_tables(&w);
 	put_pages(&w);
 	put_regions_and_files(&w);
+	put_calls(&w);
 	*out = w.bytes;
 	return w.size;
 }

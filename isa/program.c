@@ -42,6 +42,7 @@ bool npu_program_show_names(struct npu_program *p)
 	struct npu_table *tables = (struct npu_table *)p->tables;
 	struct npu_region *regions = (struct npu_region *)p->regions;
 	const char **files = (const char **)p->files;
+	struct npu_call *calls = (struct npu_call *)p->calls;
 	bool ok = show(p->arena, &p->name, NPU_MAX_NAME);
 	for (uint32_t i = 0; ok && i < p->nsems; i++)
 		ok = show(p->arena, &sems[i].name, NPU_MAX_NAME);
@@ -55,6 +56,8 @@ bool npu_program_show_names(struct npu_program *p)
 		ok = show(p->arena, &regions[i].name, NPU_MAX_NAME);
 	for (uint32_t i = 0; ok && i < p->nfiles; i++)
 		ok = show(p->arena, &files[i], NPU_MAX_PATH);
+	for (uint32_t i = 0; ok && i < p->ncalls; i++)
+		ok = show(p->arena, &calls[i].name, NPU_MAX_NAME);
 	return ok;
 }
 

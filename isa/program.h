@@ -78,26 +78,28 @@ struct npu_page_event {
 	uint32_t sequence; /* of NPU_PAGE_OWNED, else 0 */
 };
 
-/* Where a record was written. */
-struct npu_page_place {
-	const char *file;
-	uint32_t line; /* 0: not known */
-};
-
 /* Regions are numbered as they open and nest like brackets: an instruction's region is never one that closed before. */
 struct npu_region {
 	const char *name;
 	uint32_t parent; /* NPU_NO_REGION at the top */
 };
 
+/* Where an instruction or a page record was written, and, inside a macro, what used that. */
 struct npu_place {
 	uint32_t file; /* index into files */
 	uint32_t line; /* 0: not known */
+	uint32_t call; /* number of an npu_call, from 1; 0: in no macro */
+};
+
+/* A use of a macro. Those that it stands in have lower numbers; at most NPU_MAX_DEPTH stand in each other. */
+struct npu_call {
+	const char *name; /* of the macro */
+	struct npu_place at;
 };
 
 struct npu_program {
 	const char *name;
-	uint32_t ninsns, nsems, ntensors, nbuffers, ntables, npages, nregions, nfiles;
+	uint32_t ninsns, nsems, ntensors, nbuffers, ntables, npages, nregions, nfiles, ncalls;
 	const struct npu_insn *insns;
 	const uint32_t *region;        /* [ninsns] innermost region, or NPU_NO_REGION */
 	const struct npu_place *place; /* [ninsns] where it was written */
@@ -106,9 +108,10 @@ struct npu_program {
 	const struct npu_buffer *buffers;
 	const struct npu_table *tables;
 	const struct npu_page_event *pages; /* [npages] */
-	const struct npu_page_place *page_place; /* [npages]; NULL: not known, as in binary programs */
+	const struct npu_place *page_place; /* [npages]; NULL: not known */
 	const struct npu_region *regions;
 	const char *const *files;
+	const struct npu_call *calls; /* [ncalls] number 1 first */
 	struct npu_limits needs; /* what the program touches */
 	uint64_t hash;           /* of instructions, semaphores, tables, tensors: what decides values and time */
 	void *arena;             /* owns all of the above */
@@ -131,15 +134,17 @@ uint32_t npu_assembly_buffer(struct npu_assembly *, const struct npu_buffer *);
 /* Sets the end of a buffer's life to the next instruction. */
 void npu_assembly_buffer_end(struct npu_assembly *, uint32_t buffer);
 uint32_t npu_assembly_table(struct npu_assembly *, const struct npu_table *);
-/* From the next instruction on; `insn` of the record is not looked at. */
+/* From the next instruction on, written where that is said to be; `insn` of the record is not looked at. */
 void npu_assembly_page(struct npu_assembly *, const struct npu_page_event *);
-/* Where the following records were written. */
-void npu_assembly_page_place(struct npu_assembly *, const char *file, uint32_t line);
 /* Opens a region inside the current one, closes the current one. */
 uint32_t npu_assembly_region_begin(struct npu_assembly *, const char *name);
 void npu_assembly_region_end(struct npu_assembly *);
-/* Where the following instructions were written. `file` NULL or `line` 0: not known. */
+/* Where the following instructions and records were written, in no macro. `file` NULL or `line` 0: not known. */
 void npu_assembly_place(struct npu_assembly *, const char *file, uint32_t line);
+/* After that: in which use of a macro, a number that npu_assembly_call gave. */
+void npu_assembly_inside(struct npu_assembly *, uint32_t call);
+/* The use of a macro in a line, which stands in the use `around` (0: in none). The same one has the same number. */
+uint32_t npu_assembly_call(struct npu_assembly *, const char *name, const char *file, uint32_t line, uint32_t around);
 /* Waits and posts move to the lowest slots; those with count 0 become all zero. */
 uint32_t npu_assembly_insn(struct npu_assembly *, const struct npu_insn *);
 /* What is added from then on is lost, and finishing fails. */

@@ -55,7 +55,7 @@ static const char intro[] =
     ".page   K 0..4 owned 7                          ; from here on; or free, or shared: whose pages of a pool\n"
     ".sem    k_full[2], k_free[2]=1 max=7            ; two arrays of two; initial count, highest count\n"
     ".region \"q tile 0\"                              ; nest; .endregion\n"
-    ".loc    \"qk.c\" 14                               ; where what follows was written\n"
+    ".loc    \"qk.c\" 14                               ; where what follows was written; within \"tile\" \"qk.npu\" 9: by what use of a macro\n"
     "load    k[0], K+0x4000 rows=128 cols=128   wait k_free[0]   post k_full[0]:2\n"
     ".endregion\n"
     "```\n"

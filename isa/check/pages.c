@@ -2,6 +2,7 @@
 /* Pages of KV memory against the records of who owns them, in program order. Two sequences that use a page one after
  * the other without waiting are race.c's to find. */
 #include "isa/check/checker.h"
+#include "isa/pool.h"
 #include "isa/units.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ struct pages {
 	struct npu_checker *c;
 	struct page *pages; /* those that have records, sorted */
 	uint32_t count, next;
-	uint64_t *page_bytes; /* of each tensor; 0: not asked yet */
+	struct npu_pools pools;
 };
 
 static uint64_t key_of(uint32_t pool, uint32_t page)
@@ -38,8 +39,7 @@ static bool init(struct pages *p)
 	const struct npu_program *program = p->c->program;
 	uint32_t kept = 0;
 	p->pages = calloc(program->npages + (uint64_t)1, sizeof *p->pages);
-	p->page_bytes = calloc(program->ntensors + (uint64_t)1, sizeof *p->page_bytes);
-	if (!p->pages || !p->page_bytes)
+	if (!npu_pools_init(&p->pools, program) || !p->pages)
 		return false;
 	for (uint32_t i = 0; i < program->npages; i++)
 		p->pages[i] = (struct page){ .key = key_of(program->pages[i].pool, program->pages[i].page),
@@ -81,7 +81,7 @@ static bool has_records(const struct pages *p, uint32_t pool)
 
 /* ---- records ---- */
 
-/* A record stands before an instruction; behind the last one it has no place. */
+/* A record stands before an instruction, or behind the last one. */
 static void tell_record(struct pages *p, enum npu_check_kind kind, const struct npu_page_event *e, const char *text)
 {
 	bool is_new, placed = e->insn < p->c->program->ninsns;
@@ -96,19 +96,11 @@ static void tell_record(struct pages *p, enum npu_check_kind kind, const struct 
 		f->text = text;
 }
 
-static uint64_t page_bytes_of(struct pages *p, uint32_t pool);
-
 static void take_record(struct pages *p, uint32_t record)
 {
 	const struct npu_page_event *e = &p->c->program->pages[record];
-	const struct npu_tensor *tensor = &p->c->program->tensors[e->pool];
-	const char *pool = tensor->name;
+	const char *pool = p->c->program->tensors[e->pool].name;
 	struct page *page = find(p, e->pool, e->page);
-	uint64_t bytes = page_bytes_of(p, e->pool);
-	if (bytes && e->page >= (tensor->bytes + bytes - 1) / bytes)
-		tell_record(p, NPU_CHECK_BOUNDS, e,
-			    npu_checker_text(p->c, "page %" PRIu32 " of %s does not exist: the pool has %s", e->page, pool,
-					     npu_number_of((tensor->bytes + bytes - 1) / bytes, "page").text));
 	if (e->state == NPU_PAGE_FREE && page->state == NPU_PAGE_FREE)
 		tell_record(
 		    p, NPU_CHECK_DOUBLE_FREE, e,
@@ -208,22 +200,6 @@ static void check_access(struct pages *p, const struct npu_range *r)
 	}
 }
 
-/* Bytes of a page: as the paged instructions step through the pool, else its outermost dimension counts pages. */
-static uint64_t page_bytes_of(struct pages *p, uint32_t pool)
-{
-	const struct npu_program *program = p->c->program;
-	const struct npu_tensor *t = &program->tensors[pool];
-	for (uint32_t i = 0; i < program->ninsns && !p->page_bytes[pool]; i++) {
-		const struct npu_paged *paged = &program->insns[i].paged;
-		if (npu_op_format(program->insns[i].op) == NPU_FORMAT_paged && paged->dram >= t->addr &&
-		    paged->dram - t->addr < t->bytes)
-			p->page_bytes[pool] = paged->page_stride;
-	}
-	if (!p->page_bytes[pool])
-		p->page_bytes[pool] = t->rank > 1 && t->shape[0] ? npu_tensor_bytes(t) / t->shape[0] : t->bytes;
-	return p->page_bytes[pool];
-}
-
 /* A plain load or store knows of no sequence: it may touch any page that is somebody's, and write one that is not
  * shared. */
 static void check_page(struct pages *p, const struct use *use)
@@ -238,7 +214,8 @@ static void check_page(struct pages *p, const struct use *use)
 static void check_direct(struct pages *p, const struct npu_range *r, uint32_t pool)
 {
 	const struct npu_tensor *t = &p->c->program->tensors[pool];
-	uint64_t bytes = page_bytes_of(p, pool), next = 0; /* pages before it are done */
+	uint64_t bytes = npu_pools_page_bytes(&p->pools, pool), next = 0; /* pages before it are done */
+	bytes = bytes ? bytes : t->bytes;
 	for (uint32_t row = 0; bytes && row < r->rows; row++) {
 		uint64_t from = r->base + row * r->stride, end = from + r->row_bytes;
 		if (end <= t->addr || from >= t->addr + t->bytes)
@@ -283,5 +260,5 @@ void npu_check_pages(struct npu_checker *c)
 			check_range(&p, &c->ranges.ranges[i]);
 	}
 	free(p.pages);
-	free(p.page_bytes);
+	npu_pools_fini(&p.pools);
 }

@@ -255,7 +255,8 @@ static bool read_page(struct npu_asm *as)
 	struct npu_asm_name name;
 	struct npu_page_event e = { 0 };
 	uint64_t first, end;
-	npu_assembly_page_place(as->assembly, as->source.file, as->placed ? 0 : as->line);
+	if (!as->placed)
+		npu_assembly_place(as->assembly, as->source.file, as->line);
 	if (!npu_asm_name(as, "the name of the pool", false, &name))
 		return false;
 	const struct npu_symbol *pool = npu_symbols_find(&as->tensors, name.text, name.length);
@@ -399,7 +400,32 @@ static bool read_endregion(struct npu_asm *as)
 	return true;
 }
 
-/* .loc "file" line, or .loc line in the file named last */
+struct within {
+	const char *name, *file;
+	uint64_t line;
+};
+
+/* within "macro" "file" line, innermost first */
+static bool read_within(struct npu_asm *as, uint32_t *call)
+{
+	struct within uses[NPU_MAX_DEPTH];
+	unsigned n = 0;
+	*call = 0;
+	for (; npu_token_is(&as->token, "within"); n++) {
+		if (n == NPU_MAX_DEPTH)
+			return npu_asm_refuse(as, "macros are used in each other more than %d deep", NPU_MAX_DEPTH);
+		npu_asm_advance(as);
+		if (!npu_asm_string(as, "the name of a macro in quotes", &uses[n].name) ||
+		    !npu_asm_string(as, "the file that uses it in quotes", &uses[n].file) ||
+		    !npu_asm_number(as, "a line", UINT32_MAX, &uses[n].line))
+			return false;
+	}
+	while (n-- > 0)
+		*call = npu_assembly_call(as->assembly, uses[n].name, uses[n].file, (uint32_t)uses[n].line, *call);
+	return true;
+}
+
+/* .loc "file" line, or .loc line in the file named last, and the uses of macros around it */
 static bool read_loc(struct npu_asm *as)
 {
 	uint64_t line;
@@ -408,11 +434,13 @@ static bool read_loc(struct npu_asm *as)
 		return false;
 	if (!file)
 		return npu_asm_expected(as, "a file in quotes, and a line");
-	if (!npu_asm_number(as, "a line", UINT32_MAX, &line))
+	uint32_t call;
+	if (!npu_asm_number(as, "a line", UINT32_MAX, &line) || !read_within(as, &call))
 		return false;
 	as->placed = true;
 	as->placed_file = file;
 	npu_assembly_place(as->assembly, file, (uint32_t)line);
+	npu_assembly_inside(as->assembly, call);
 	return true;
 }
 

@@ -317,8 +317,9 @@ struct cursor {
 	uint32_t top; /* innermost open region */
 	uint32_t depth;
 	uint32_t opened; /* regions opened so far; their numbers follow the order */
-	struct npu_place place;
-	uint32_t next_page; /* record */
+	struct npu_place place; /* of the last .loc */
+	bool placed;            /* there was one */
+	uint32_t next_page;     /* record */
 };
 
 static void indent(const struct cursor *c)
@@ -371,20 +372,53 @@ static void move_to(struct cursor *c, uint32_t region)
 	close_to(c, region);
 }
 
-static void print_place(struct cursor *c, const struct npu_place *place, bool first)
+static const char *file_of(const struct cursor *c, const struct npu_place *place)
 {
-	bool same_file = !first && strcmp(c->program->files[c->place.file], c->program->files[place->file]) == 0;
-	if (same_file && c->place.line == place->line)
+	return place->file < c->program->nfiles ? c->program->files[place->file] : "";
+}
+
+/* Innermost first. */
+static void print_calls(struct cursor *c, uint32_t call)
+{
+	while (call) {
+		const struct npu_call *use = &c->program->calls[call - 1];
+		npu_out_text(c->out, " within ");
+		npu_out_quoted(c->out, use->name);
+		npu_out_char(c->out, ' ');
+		npu_out_quoted(c->out, file_of(c, &use->at));
+		npu_out_char(c->out, ' ');
+		npu_out_uint(c->out, use->at.line);
+		call = use->at.call;
+	}
+}
+
+static void print_place(struct cursor *c, const struct npu_place *place)
+{
+	bool same_file = c->placed && strcmp(file_of(c, &c->place), file_of(c, place)) == 0;
+	if (same_file && c->place.line == place->line && c->place.call == place->call)
 		return;
 	indent(c);
 	npu_out_text(c->out, ".loc ");
 	if (!same_file) {
-		npu_out_quoted(c->out, c->program->files[place->file]);
+		npu_out_quoted(c->out, file_of(c, place));
 		npu_out_char(c->out, ' ');
 	}
 	npu_out_uint(c->out, place->line);
+	print_calls(c, place->call);
 	print_line_end(c->out);
 	c->place = *place;
+	c->placed = true;
+}
+
+static struct npu_place page_place_of(const struct npu_program *p, uint32_t record)
+{
+	return p->page_place ? p->page_place[record] : (struct npu_place){ p->nfiles, 0, 0 };
+}
+
+static bool same_place(const struct npu_program *p, uint32_t a, uint32_t b)
+{
+	struct npu_place x = page_place_of(p, a), y = page_place_of(p, b);
+	return x.file == y.file && x.line == y.line && x.call == y.call;
 }
 
 static bool continues(const struct npu_page_event *a, const struct npu_page_event *b)
@@ -399,9 +433,13 @@ static void print_pages(struct cursor *c, uint32_t insn)
 	static const char *const states[] = { "free", "owned", "shared" };
 	const struct npu_program *p = c->program;
 	while (c->next_page < p->npages && p->pages[c->next_page].insn == insn) {
+		struct npu_place place = page_place_of(p, c->next_page);
 		const struct npu_page_event *first = &p->pages[c->next_page++], *last = first;
-		for (; c->next_page < p->npages && continues(last, &p->pages[c->next_page]); c->next_page++)
+		for (; c->next_page < p->npages && continues(last, &p->pages[c->next_page]) &&
+		       same_place(p, c->next_page - 1, c->next_page);
+		     c->next_page++)
 			last = &p->pages[c->next_page];
+		print_place(c, &place);
 		indent(c);
 		npu_out_text(c->out, ".page ");
 		print_whole_name(c->out, p->tensors[first->pool].name);
@@ -430,7 +468,7 @@ char *npu_disasm_text(const struct npu_program *program)
 		npu_names_seek(&names, i);
 		move_to(&cursor, program->region[i]);
 		print_pages(&cursor, i);
-		print_place(&cursor, &program->place[i], i == 0);
+		print_place(&cursor, &program->place[i]);
 		indent(&cursor);
 		print_insn(&out, program, i);
 		print_comment(&out, &names, &program->insns[i]);

@@ -54,16 +54,28 @@ static json_t *loops_json(const struct check_result *r, uint32_t insn)
 	return loops;
 }
 
+/* The uses of macros around a place, innermost first. */
+static json_t *macros_json(const struct npu_program *p, const struct npu_place *place)
+{
+	json_t *macros = json_array();
+	for (uint32_t call = place ? place->call : 0; call; call = p->calls[call - 1].at.call) {
+		const struct npu_call *use = &p->calls[call - 1];
+		json_array_append_new(macros, json_pack("{s:o, s:o, s:o}", "name", report_json_text(use->name), "file",
+							text_or_null(p->files[use->at.file]), "line", number_or_null(use->at.line)));
+	}
+	return macros;
+}
+
 static json_t *site_json(const struct check_result *r, const struct npu_finding *f, unsigned n)
 {
 	const struct npu_program *p = r->work->program;
 	const struct npu_check_site *site = &f->site[n];
 	struct check_place place = check_place_of_site(r, f, n);
 	uint32_t region = p->region[site->insn];
-	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "instruction", (json_int_t)site->insn, "mnemonic",
+	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "instruction", (json_int_t)site->insn, "mnemonic",
 			 npu_op_mnemonic(p->insns[site->insn].op), "operand", site->operand, "does", site->role, "file",
 			 text_or_null(place.file), "line", number_or_null(place.line), "column", number_or_null(place.column),
-			 "loops", loops_json(r, site->insn), "region",
+			 "loops", loops_json(r, site->insn), "macros", macros_json(p, &p->place[site->insn]), "region",
 			 text_or_null(region != NPU_NO_REGION ? p->regions[region].name : NULL));
 }
 
@@ -94,10 +106,12 @@ static json_t *finding_json(const struct check_result *r, const struct npu_findi
 	json_t *sites = json_array();
 	for (unsigned i = 0; i < f->nsites; i++)
 		json_array_append_new(sites, site_json(r, f, i));
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind),
+	const struct npu_place *at = check_is_at_record(f) ? f->record : f->nsites && !check_is_at_declaration(f) ? &p->place[f->site[0].insn] : NULL;
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", npu_check_id(f->kind),
 			 "severity", npu_check_severity_name(npu_check_severity_of(f->kind)), "file", text_or_null(place.file),
 			 "line", number_or_null(place.line), "column", number_or_null(place.column), "text",
-			 report_json_text(f->text), "notes", lines_json(f->notes), "count", (json_int_t)f->count, "sites", sites, "range",
+			 report_json_text(f->text), "notes", lines_json(f->notes), "count", (json_int_t)f->count, "macros",
+			 macros_json(p, at), "sites", sites, "range",
 			 bytes_json(&f->bytes), "semaphore",
 			 f->sem == NPU_CHECK_NOBODY ? json_null() : report_json_text(p->sems[f->sem].name),
 			 "waits", number_or_null(f->kind == NPU_CHECK_REDUNDANT ? f->cost : 0), "cost_bytes",
@@ -196,15 +210,20 @@ static json_t *location_json(const struct check_result *r, const struct check_pl
 			 "region", region);
 }
 
-/* "#2 matmul, i=0 j=2: reads" */
+/* "#2 matmul, i=0 j=2: reads, in macro tile used at qk.npu:22" */
 static json_t *site_text_json(const struct check_result *r, const struct npu_check_site *site)
 {
 	const struct npu_program *p = r->work->program;
-	char loops[256] = "", text[512];
+	char loops[256] = "", text[2048];
 	if (r->work->macro)
 		npu_macro_loop_values(r->work->macro, site->insn, loops, sizeof loops);
-	snprintf(text, sizeof text, "#%" PRIu32 " %s%s%s: %s", site->insn, npu_op_mnemonic(p->insns[site->insn].op),
-		 loops[0] ? ", " : "", loops, site->role);
+	size_t used = (size_t)snprintf(text, sizeof text, "#%" PRIu32 " %s%s%s: %s", site->insn,
+				       npu_op_mnemonic(p->insns[site->insn].op), loops[0] ? ", " : "", loops, site->role);
+	for (uint32_t call = p->place[site->insn].call; call && used < sizeof text; call = p->calls[call - 1].at.call) {
+		const struct npu_call *use = &p->calls[call - 1];
+		used += (size_t)snprintf(text + used, sizeof text - used, ", in macro %s used at %s:%" PRIu32, use->name,
+					 p->files[use->at.file], use->at.line);
+	}
 	return report_json_text(text);
 }
 

@@ -58,6 +58,8 @@ struct check_place check_place_of(const struct check_result *, const struct npu_
 struct check_place check_place_of_site(const struct check_result *, const struct npu_finding *, unsigned site);
 /* Whether it is about the declaration of its semaphore; its site is then an example of its use. */
 bool check_is_at_declaration(const struct npu_finding *);
+/* Whether it is about a page record whose line is known. */
+bool check_is_at_record(const struct npu_finding *);
 
 /* Every finding with its source lines, and a summary. */
 void check_print_text(const struct check_result *, FILE *);

@@ -18,12 +18,20 @@ bool check_is_at_declaration(const struct npu_finding *f)
 	return f->kind == NPU_CHECK_NEVER_WAITED;
 }
 
+bool check_is_at_record(const struct npu_finding *f)
+{
+	return f->record && f->record->line;
+}
+
 struct check_place check_place_of(const struct check_result *r, const struct npu_finding *f)
 {
 	struct check_place found = { .length = -1 };
-	if (f->record && f->record->line) {
-		found.file = f->record->file;
+	if (check_is_at_record(f)) {
+		found.file = r->work->program->files[f->record->file];
 		found.line = f->record->line;
+		found.length = r->sources ? source_line_at(r->sources, f->record, &found.text) : -1;
+		if (found.length >= 0)
+			source_caret_word(found.text, found.length, ".page", &found.column, &found.width);
 		return found;
 	}
 	if (!f->nsites)

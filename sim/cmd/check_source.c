@@ -125,10 +125,14 @@ static int line_of(const struct source *source, uint32_t number, const char **li
 	return length;
 }
 
+int source_line_at(struct sources *s, const struct npu_place *place, const char **line)
+{
+	return place->line ? line_of(open_source(s, place->file), place->line, line) : -1;
+}
+
 int source_line(struct sources *s, uint32_t insn, const char **line)
 {
-	const struct npu_place *place = &s->program->place[insn];
-	return place->line ? line_of(open_source(s, place->file), place->line, line) : -1;
+	return source_line_at(s, &s->program->place[insn], line);
 }
 
 /* ---- carets ---- */
@@ -242,6 +246,17 @@ void source_caret(const struct npu_program *program, const struct npu_check_site
 {
 	int from = find_emitted(line, length), to = from;
 	if (from < 0 && !find_site(program, site, sem, line, length, &from, &to))
+		from = to = skip_blanks(line, 0, length);
+	while (from == to || (to < length && is_word(line[to]) && is_word(line[to - 1])))
+		to++;
+	*column = (unsigned)from + 1;
+	*width = (unsigned)(to - from);
+}
+
+void source_caret_word(const char *line, int length, const char *word, unsigned *column, unsigned *width)
+{
+	int from = find_word(line, 0, length, word), to = from + (int)strlen(word);
+	if (from < 0)
 		from = to = skip_blanks(line, 0, length);
 	while (from == to || (to < length && is_word(line[to]) && is_word(line[to - 1])))
 		to++;

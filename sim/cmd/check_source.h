@@ -22,6 +22,10 @@ struct sources *sources_new(const struct npu_program *, const char *path);
 void sources_free(struct sources *);
 /* The line of an instruction, not NUL-terminated: its length, and -1 when it cannot be read. */
 int source_line(struct sources *, uint32_t insn, const char **line);
+/* The same of any place. */
+int source_line_at(struct sources *, const struct npu_place *, const char **line);
+/* Where a word stands in a line, its first one when it is not there: first column, from 1, and length. */
+void source_caret_word(const char *line, int length, const char *word, unsigned *column, unsigned *width);
 /* Where in that line the operand (or semaphore) of a site stands, else the instruction: first column, from 1, and
  * length. */
 void source_caret(const struct npu_program *, const struct npu_check_site *, uint32_t sem, const char *line, int length,

@@ -86,6 +86,30 @@ static void print_caret(const struct check_result *r, const struct npu_finding *
 	fprintf(out, ": %s\n", site->role);
 }
 
+/* The uses of macros around a place, innermost first. */
+static void print_calls(const struct npu_program *p, const struct npu_place *place, FILE *out)
+{
+	for (uint32_t call = place->call; call; call = p->calls[call - 1].at.call) {
+		const struct npu_call *use = &p->calls[call - 1];
+		fprintf(out, "%8s  in macro %s, used at %s:%" PRIu32 "\n", "", use->name, p->files[use->at.file], use->at.line);
+	}
+}
+
+static void print_record(const struct check_result *r, const struct npu_finding *f, FILE *out)
+{
+	struct check_place place = check_place_of(r, f);
+	if (place.length >= 0) {
+		fprintf(out, "%7" PRIu32 " | ", place.line);
+		print_source(place.text, place.length, out);
+		fprintf(out, "\n%8s| ", "");
+		print_padding(place.text, place.length, place.column, out);
+		for (unsigned i = 0; i < place.width; i++)
+			fputc(i ? '~' : '^', out);
+		fputs(" the record\n", out);
+	}
+	print_calls(program_of(r), f->record, out);
+}
+
 /* The line that a person wrote, else the instruction itself. */
 static void print_site(const struct check_result *r, const struct npu_finding *f, unsigned n, FILE *out)
 {
@@ -111,6 +135,7 @@ static void print_site(const struct check_result *r, const struct npu_finding *f
 		fputc('\n', out);
 	}
 	print_caret(r, f, site, line, length, out);
+	print_calls(p, &p->place[site->insn], out);
 }
 
 static void print_indented(const char *text, FILE *out)
@@ -157,6 +182,8 @@ static void print_finding(const struct check_result *r, const struct npu_finding
 {
 	print_place(r, f, out);
 	fprintf(out, "%s: %s\n", npu_check_severity_name(npu_check_severity_of(f->kind)), f->text);
+	if (check_is_at_record(f))
+		print_record(r, f, out);
 	if (!check_is_at_declaration(f))
 		for (unsigned n = 0; n < f->nsites; n++)
 			print_site(r, f, n, out);

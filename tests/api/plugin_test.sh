@@ -53,7 +53,7 @@ END
 runs emit good.so rows=4
 grep -q '^\.tensor X\[4, 64\] fp16 in' out && grep -q '"mishap.c"' out || fail "emit: $(cat out)"
 runs check ./good.so how=some
-grep -qx 'mishap: clean; 2 instructions, 1 semaphore' out || fail "check: $(cat out)"
+grep -qx 'mishap: clean; 2 instructions, 1 semaphore; values compared' out || fail "check: $(cat out)"
 runs run ./good.so rows=4 --values --check --timeline t.pftrace --report r.json
 grep -q '^mishap  *rows=4 how=none$' out && grep -Eq '^Y +fp16 +256 +\. +exact ' out || fail "run --values: $(cat out)"
 grep -q '"subject": "mishap"' r.json || fail "the report names something else: $(head -20 r.json)"

@@ -129,8 +129,8 @@ START_TEST(records_survive_text_and_binary)
 	    checked(POOL TABLE ".page pool 0..4 owned 1\n.page pool 6 shared\nsync.load\n.page pool 1 free\n"));
 	char *text = npu_disasm_text(program);
 	ck_assert_ptr_nonnull(strstr(text, ".table t dram:0x4000 sequence=1 = [2, 5]\n"));
-	ck_assert_ptr_nonnull(strstr(text, ".page pool 0..4 owned 1\n.page pool 6..7 shared\n"));
-	ck_assert_ptr_nonnull(strstr(text, "sync.load\n.page pool 1..2 free\n"));
+	ck_assert_ptr_nonnull(strstr(text, ".loc \"t.npu\" 4\n.page pool 0..4 owned 1\n.loc 5\n.page pool 6..7 shared\n"));
+	ck_assert_ptr_nonnull(strstr(text, "sync.load\n.loc 7\n.page pool 1..2 free\n"));
 	struct npu_program *again = npu_asm_text(text, strlen(text), "again.npu", &err);
 	ck_assert_msg(again != NULL, "%s", err.text);
 	uint8_t *bytes;
@@ -158,6 +158,7 @@ START_TEST(records_that_do_not_parse_say_what_would)
 		{ POOL ".page poool 3 free\n", "no tensor is called poool; did you mean pool?" },
 		{ POOL ".page pool 3 lost\n", "expected free, shared, or owned and a sequence" },
 		{ POOL ".page pool 3..3 free\n", "pages 3..3: a line has 1 to" },
+		{ POOL "sync.load\n.page pool 99 owned 7\n", "page 99 of pool does not exist: the pool has " },
 		{ POOL ".page pool 3 owned\n", "expected the number of the sequence" },
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

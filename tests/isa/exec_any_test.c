@@ -43,7 +43,7 @@ static unsigned run(const struct npu_insn *insn)
 {
 	static const uint32_t entries[ENTRIES] = { 3, 0, 7, 100, 1, 2, 4000, 5 };
 	uint32_t region = NPU_NO_REGION;
-	struct npu_place place = { 0, 1 };
+	struct npu_place place = { .line = 1 };
 	const char *file = "any";
 	struct npu_table table = { .name = "t", .addr = 1 << 20, .count = ENTRIES, .entries = entries };
 	struct npu_program program = { .name = "any",

@@ -93,10 +93,104 @@ START_TEST(an_unknown_version_says_which_one_is_read)
 	struct npu_error err;
 	bytes[8] = 9;
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
-	ck_assert_str_eq(err.text, "version 9 of .npub; this program reads version 1");
+	ck_assert_str_eq(err.text, "version 9 of .npub; this program reads versions 1 and 2");
 	bytes[0] = 'x';
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
 	ck_assert_str_eq(err.text, "not a .npub program: it does not begin with its magic number");
+	free(bytes);
+	npu_program_free(program);
+}
+END_TEST
+
+static void put32(uint8_t *at, uint64_t value)
+{
+	for (unsigned i = 0; i < 4; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t get32(const uint8_t *at)
+{
+	return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
+}
+
+/* What version 1 had: 12 sections, places of 8 bytes, pages of 20. */
+static uint64_t as_version_1(const uint8_t *bytes, uint8_t *out)
+{
+	enum { HEADER = 64, ENTRY = 32, OLD = 12, PLACES = 1, PAGES = 8 };
+	uint64_t end = HEADER + OLD * ENTRY;
+	memcpy(out, bytes, HEADER + OLD * ENTRY);
+	put32(out + 8, 1);
+	put32(out + 12, OLD);
+	for (unsigned s = 0; s < OLD; s++) {
+		const uint8_t *entry = bytes + HEADER + s * ENTRY;
+		uint64_t from = get32(entry + 8), count = get32(entry + 16), now = get32(entry + 4);
+		uint64_t then = s == PLACES ? 8 : s == PAGES ? 20 : now;
+		end = (end + 63) / 64 * 64;
+		put32(out + HEADER + s * ENTRY + 4, then);
+		put32(out + HEADER + s * ENTRY + 8, end);
+		for (uint64_t i = 0; i < count; i++, end += then)
+			memcpy(out + end, bytes + from + i * now, then);
+	}
+	put32(out + 16, end);
+	return end;
+}
+
+START_TEST(version_1_is_read_and_has_no_macros_and_no_lines_of_records)
+{
+	struct rng rng = { 9 };
+	struct npu_error err;
+	struct npu_program *program = random_program(&rng, 60);
+	uint8_t *bytes, *old;
+	uint64_t n = encode(program, &bytes);
+	old = calloc(1, n);
+	struct npu_program *again = npu_program_decode(old, as_version_1(bytes, old), "old.npub", &err);
+	ck_assert_msg(again != NULL, "%s", err.text);
+	ck_assert_uint_eq(again->hash, program->hash);
+	ck_assert_uint_gt(program->ncalls, 0);
+	ck_assert_uint_eq(again->ncalls, 0);
+	ck_assert_uint_gt(again->npages, 0);
+	ck_assert_ptr_null(again->page_place);
+	for (uint32_t i = 0; i < again->ninsns; i++) {
+		ck_assert_uint_eq(again->place[i].line, program->place[i].line);
+		ck_assert_uint_eq(again->place[i].call, 0);
+	}
+	/* As text it is a program like any other. */
+	char *text = npu_disasm_text(again), *twice;
+	struct npu_program *third = npu_asm_text(text, strlen(text), "t.npu", &err);
+	ck_assert_msg(third != NULL, "%s", err.text);
+	ck_assert_str_eq(twice = npu_disasm_text(third), text);
+	free(text);
+	free(twice);
+	free(old);
+	free(bytes);
+	npu_program_free(program);
+	npu_program_free(again);
+	npu_program_free(third);
+}
+END_TEST
+
+START_TEST(a_use_of_a_macro_in_a_later_one_is_refused)
+{
+	struct npu_error err;
+	struct npu_assembly *assembly = npu_assembly_new("calls");
+	uint32_t one = npu_assembly_call(assembly, "one", "a.npu", 3, 0);
+	uint32_t two = npu_assembly_call(assembly, "two", "a.npu", 4, one);
+	ck_assert_uint_eq(npu_assembly_call(assembly, "one", "a.npu", 3, 0), one);
+	ck_assert_uint_eq(two, 2);
+	npu_assembly_place(assembly, "a.npu", 5);
+	npu_assembly_inside(assembly, two);
+	npu_assembly_insn(assembly, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD });
+	struct npu_program *program = npu_assembly_finish(assembly, &err);
+	uint8_t *bytes;
+	uint64_t n = encode(program, &bytes);
+	/* The last members of the file: u32 name, file, line, call of each. */
+	put32(bytes + n - 32 + 12, 2);
+	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
+	ck_assert_str_eq(err.text, "use of a macro 1 stands in use 2 of a macro, of 0");
+	put32(bytes + n - 32 + 12, 0);
+	put32(bytes + n - 16 + 4, 77);
+	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "use of a macro 2 was written in file 77 of "));
 	free(bytes);
 	npu_program_free(program);
 }
@@ -245,6 +339,8 @@ static Suite *npub_suite(void)
 	tcase_add_test(tests, instructions_lie_at_a_multiple_of_64_bytes);
 	tcase_add_test(tests, a_truncated_file_says_where_it_ends);
 	tcase_add_test(tests, an_unknown_version_says_which_one_is_read);
+	tcase_add_test(tests, version_1_is_read_and_has_no_macros_and_no_lines_of_records);
+	tcase_add_test(tests, a_use_of_a_macro_in_a_later_one_is_refused);
 	tcase_add_test(tests, a_changed_byte_is_refused_or_leaves_a_sound_program);
 	tcase_add_test(tests, sections_may_not_overlap);
 	tcase_add_test(tests, a_changed_operand_is_seen_by_the_hash);

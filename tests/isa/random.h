@@ -107,7 +107,7 @@ static inline bool is_legal(const struct npu_program *tables, const struct npu_i
 {
 	struct npu_program one = *tables;
 	uint32_t region = NPU_NO_REGION;
-	struct npu_place place = { 0, 0 };
+	struct npu_place place = { 0 };
 	one.ninsns = 1;
 	one.insns = insn;
 	one.region = &region;
@@ -166,7 +166,7 @@ static inline void add_random_names(struct rng *rng, struct npu_assembly *assemb
 			.layout = rng_below(rng, 3),
 			.dir = (enum npu_tensor_dir)rng_below(rng, 4),
 			.rank = 1 + rng_below(rng, 5),
-			.shape = { 2, 4, 6, 2, 8 },
+			.shape = { 12, 4, 6, 2, 8 },
 		};
 		t.bytes = rng_one_in(rng, 3) ? npu_tensor_bytes(&t) + 64 : 0;
 		npu_assembly_tensor(assembly, &t);
@@ -176,10 +176,20 @@ static inline void add_random_names(struct rng *rng, struct npu_assembly *assemb
 	}
 }
 
+/* A line, every other time in macros in macros. */
+static inline void random_place(struct rng *rng, struct npu_assembly *assembly)
+{
+	static const char *const files[] = { "qk.c", "a \"b\".c", "qk.c" }, *const macros[] = { "tile", "a \"macro\"" };
+	uint32_t call = 0;
+	while (rng_one_in(rng, 2))
+		call = npu_assembly_call(assembly, macros[rng_below(rng, 2)], files[rng_below(rng, 3)], 1 + rng_below(rng, 3), call);
+	npu_assembly_place(assembly, files[rng_below(rng, 3)], 1 + rng_below(rng, 5));
+	npu_assembly_inside(assembly, call);
+}
+
 /* `n` instructions with everything that a program can have; each instruction of the table comes with equal chance. */
 static inline struct npu_program *random_program(struct rng *rng, uint32_t n)
 {
-	static const char *const files[] = { "qk.c", "a \"b\".c", "qk.c" };
 	struct npu_program *tables = tables_only();
 	struct npu_assembly *assembly = npu_assembly_new("random \"one\"");
 	struct npu_error err;
@@ -195,7 +205,7 @@ static inline struct npu_program *random_program(struct rng *rng, uint32_t n)
 			depth++;
 		}
 		if (rng_one_in(rng, 2))
-			npu_assembly_place(assembly, files[rng_below(rng, 3)], 1 + rng_below(rng, 5));
+			random_place(rng, assembly);
 		if (depth && rng_one_in(rng, 3)) {
 			npu_assembly_region_end(assembly);
 			depth--;
@@ -213,6 +223,15 @@ static inline struct npu_program *random_program(struct rng *rng, uint32_t n)
 	return program;
 }
 
+static inline bool same_place(const struct npu_program *a, const struct npu_place *x, const struct npu_program *b,
+			      const struct npu_place *y)
+{
+	if (x->line != y->line || strcmp(a->files[x->file], b->files[y->file]) != 0 || !x->call != !y->call)
+		return false;
+	return !x->call || (strcmp(a->calls[x->call - 1].name, b->calls[y->call - 1].name) == 0 &&
+			    same_place(a, &a->calls[x->call - 1].at, b, &b->calls[y->call - 1].at));
+}
+
 /* Everything but the number and order of file names, which only says who was written first. */
 static inline void assert_same_program(const struct npu_program *a, const struct npu_program *b)
 {
@@ -228,13 +247,14 @@ static inline void assert_same_program(const struct npu_program *a, const struct
 	ck_assert_uint_eq(a->npages, b->npages);
 	if (a->npages)
 		ck_assert_mem_eq(a->pages, b->pages, a->npages * sizeof a->pages[0]);
+	for (uint32_t i = 0; i < a->npages; i++)
+		ck_assert_msg(same_place(a, &a->page_place[i], b, &b->page_place[i]), "record %u was written elsewhere", i);
 	for (uint32_t i = 0; i < a->ninsns; i++) {
 		uint64_t x[NPU_INSN_WORDS], y[NPU_INSN_WORDS];
 		npu_insn_encode(&a->insns[i], x);
 		npu_insn_encode(&b->insns[i], y);
 		if (memcmp(x, y, sizeof x) != 0 || a->region[i] != b->region[i] ||
-		    a->place[i].line != b->place[i].line ||
-		    strcmp(a->files[a->place[i].file], b->files[b->place[i].file]) != 0)
+		    !same_place(a, &a->place[i], b, &b->place[i]))
 			ck_abort_msg("instruction %u (%s) differs", i, npu_op_mnemonic(a->insns[i].op));
 	}
 	for (uint32_t i = 0; i < a->nsems; i++) {

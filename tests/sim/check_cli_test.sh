@@ -187,24 +187,86 @@ status 2 gm.npu --values yes
 status 2 gm.npu --values maybe
 [ "$(cat err)" = 'npusim: --values maybe: auto, no or yes would be right' ] || fail "$(cat err)"
 
-# Page records are told by their own line, at the end of a file too, and name pages that there are.
+# Page records are told by their own line, at the end of a file, in a macro and in a binary program, too.
 cat >pages.npu <<'END'
 .tensor pool[8, 32] fp16 inout dram:0x0
 .page pool 3 owned 7
-.page pool 99 owned 7
-.page pool 8 shared
 .page pool 3 free
 .page pool 3 free
 load sram:0x0, dram:0x40 rows=1 cols=32
 .page pool 2..4 free
 END
 sed 's/^load.*/.for i in 0..1\n&\n.end/' pages.npu >turns.npu
-for file in pages turns; do
-    status 1 "$file.npu"
-    [ "$(sed -n "s/^$file.npu:\\([0-9]*\\):.* error: page \\([0-9]*\\) .*/\\1 \\2/p" out | tr '\n' ,)" = "$([ $file = pages ] &&
-        echo '3 99,4 8,6 3,8 2,8 3,' || echo '3 99,4 8,6 3,10 2,10 3,')" ] || fail "records of $file.npu: $(cat out)"
+"$NPUSIM" asm pages.npu -o bin.npub || fail 'asm pages.npu'
+"$NPUSIM" disasm bin.npub -o flat.npu || fail 'disasm bin.npub'
+for file in pages.npu turns.npu bin.npub flat.npu; do
+    status 1 $file
+    [ "$(sed -n 's/^[a-z]*.npu:\([0-9]*\):1: error: page \([0-9]*\) .*/\1 \2/p' out | tr '\n' ,)" = "$([ $file = turns.npu ] &&
+        echo '4 3,8 2,8 3,' || echo '4 3,6 2,6 3,')" ] || fail "records of $file: $(cat out)"
 done
-grep -q 'error: page 99 of pool does not exist: the pool has 8 pages$' out || fail "no size of the pool: $(cat out)"
+[ "$(grep -A2 '^pages.npu:6:1: error: page 2 ' out)" = "pages.npu:6:1: error: page 2 of pool is freed, and was never in use, before #1
+      6 | .page pool 2..4 free
+        | ^~~~~ the record" ] || fail "no line of the record: $(cat out)"
+status 1 pages.npu --format json
+[ "$(jq -c '[.findings[] | select(.kind == "double-free") | [.line, .column]]' out)" = '[[4,1],[6,1],[6,1]]' ] || fail 'JSON of records'
+
+# A page that the pool does not have is refused where the record stands, in flat text and in macro assembly.
+printf '.tensor pool[8, 32] fp16 inout dram:0x0\n  .page pool 99 owned 7\nload sram:0x0, dram:0x40 rows=1 cols=32\n' >far.npu
+printf '.let p = 99\n.tensor pool[8, 32] fp16 inout dram:0x0\n.macro own n\n  .page pool n owned 7\n.end\nown p\nload sram:0x0, dram:0x40 rows=1 cols=32\n' >far_macro.npu
+status 1 far.npu
+[ "$(cat err)" = 'npusim: far.npu:2:3: page 99 of pool does not exist: the pool has 8 pages
+    2 |   .page pool 99 owned 7
+      |   ^~~~~' ] || fail "$(cat err)"
+status 1 far_macro.npu
+grep -q '^npusim: far_macro.npu:4:3: page 99 of pool does not exist: the pool has 8 pages$' err || fail "$(cat err)"
+grep -q '^      |   ^~~~~$' err || fail "no caret: $(cat err)"
+
+# Findings inside macros name who used them, and the turns of the loops around that; binary and flat text keep the lines.
+cat >tile.npu <<'END'
+.tensor A[8, 64] fp16 in dram:0x0
+.macro tile j
+  load   sram:0x0, A post full[j]
+  sync.matrix wait full[j]
+  matmul acc:0x0, sram:0x0, sram:0x0 m=8 n=8 k=64 transpose_b=1
+.end
+.macro both
+  tile 0
+  tile 1
+.end
+.sem full[2]
+.for i in 0..2
+  both
+.end
+END
+status 1 tile.npu
+cp out whole
+head -11 whole >out
+says <<'END'
+tile.npu:3:10: error: race on SRAM 0x0..0x3ff (1,024 bytes)
+      3 |   load   sram:0x0, A post full[j]
+        |          ^~~~~~~~ #3 load, i=0: writes
+          in macro tile, used at tile.npu:9
+          in macro both, used at tile.npu:13
+      5 |   matmul acc:0x0, sram:0x0, sram:0x0 m=8 n=8 k=64 transpose_b=1
+        |                   ^~~~~~~~ #2 matmul, i=0: reads
+          in macro tile, used at tile.npu:8
+          in macro both, used at tile.npu:13
+  missing edge: #2 matmul -> #3 load
+  fix: a semaphore from matrix to load: line 5 posts it, line 3 waits for it
+END
+sed 's/, i=[01]:/:/' whole >without
+"$NPUSIM" asm tile.npu -o tile.npub && "$NPUSIM" disasm tile.npub -o tile_flat.npu || fail 'asm tile.npu'
+grep -q '^.loc "tile.npu" 3 within "tile" "tile.npu" 8 within "both" "tile.npu" 13$' tile_flat.npu || fail "$(cat tile_flat.npu)"
+for file in tile.npub tile_flat.npu; do
+    status 1 $file
+    sed "s/^$file:/tile.npu:/" out | diff without - >difference || fail "check $file: $(cat difference)"
+done
+status 1 tile.npu --format json
+[ "$(jq -c '.findings[0].sites[0].macros' out)" = '[{"name":"tile","file":"tile.npu","line":9},{"name":"both","file":"tile.npu","line":13}]' ] ||
+    fail "JSON of macros: $(jq -c .findings out)"
+status 1 tile.npu --format sarif
+jq -r '.runs[0].results[0].relatedLocations[0].message.text' out |
+    grep -qx '#3 load, i=0: writes, in macro tile used at tile.npu:9, in macro both used at tile.npu:13' || fail 'SARIF of macros'
 
 # What a redundant wait costs is measured: a program with it, and one without, on this machine.
 cat >twice.npu <<'END'

@@ -847,7 +847,7 @@ static bool declare_page(struct npu_mac *s, const struct npu_mac_stmt *stmt)
 				    .sequence = (uint32_t)sequence };
 	if (!npu_mac_count_records(s, stmt->span, (uint64_t)(end - first)))
 		return false;
-	npu_assembly_page_place(s->assembly, stmt->file, s->placed ? 0 : stmt->line);
+	npu_mac_place(s, stmt);
 	for (int64_t page = first; page < end; page++) {
 		e.page = (uint32_t)page;
 		npu_assembly_page(s->assembly, &e);

@@ -715,6 +715,25 @@ static bool record_loops(struct npu_mac *s)
 	return true;
 }
 
+/* The number of the innermost use of a macro. */
+static uint32_t record_call(struct npu_mac *s, struct npu_mac_frame *f)
+{
+	while (f && f->kind != NPU_MAC_IN_MACRO)
+		f = f->below;
+	if (f && !f->call)
+		f->call = npu_assembly_call(s->assembly, f->symbol->name, f->use->file, f->use->line, record_call(s, f->below));
+	return f ? f->call : 0;
+}
+
+void npu_mac_place(struct npu_mac *s, const struct npu_mac_stmt *stmt)
+{
+	if (s->placed)
+		return;
+	npu_assembly_place(s->assembly, stmt->file, stmt->line);
+	if (s->macros)
+		npu_assembly_inside(s->assembly, record_call(s, s->frame));
+}
+
 bool npu_mac_prepare_ops(struct npu_mac *s)
 {
 	s->ops = npu_arena_alloc(s->arena, npu_nops, sizeof *s->ops);
@@ -762,8 +781,7 @@ bool npu_mac_run_insn(struct npu_mac *s, struct npu_mac_stmt *stmt)
 					 npu_count_text(s->max_insns).text);
 	if (!record_loops(s))
 		return false;
-	if (!s->placed)
-		npu_assembly_place(s->assembly, stmt->file, stmt->line);
+	npu_mac_place(s, stmt);
 	npu_assembly_insn(s->assembly, &m.insn);
 	s->ninsns++;
 	return true;

@@ -451,7 +451,21 @@ static bool read_loc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	stmt->plain.span = npu_mac_here(s);
 	if (s->cursor.token.kind == NPU_TOKEN_STRING && !(stmt->plain.text = npu_mac_read_string(s, "a file")))
 		return false;
-	return read_into(s, &stmt->plain.number);
+	if (!read_into(s, &stmt->plain.number))
+		return false;
+	struct npu_mac_within **end = &stmt->plain.within;
+	for (unsigned n = 0; npu_mac_is_word(s, "within"); n++) {
+		struct npu_mac_within *use = npu_mac_alloc(s, 1, sizeof *use);
+		if (n == NPU_MAX_DEPTH)
+			return npu_mac_refuse(s, npu_mac_here(s), "macros are used in each other more than %d deep", NPU_MAX_DEPTH);
+		npu_mac_advance(s);
+		if (!use || !(use->name = npu_mac_read_string(s, "the name of a macro in quotes")) ||
+		    !(use->file = npu_mac_read_string(s, "the file that uses it in quotes")) || !read_into(s, &use->line))
+			return false;
+		*end = use;
+		end = &use->around;
+	}
+	return true;
 }
 
 static bool read_include(struct npu_mac *s, struct npu_mac_stmt *stmt)

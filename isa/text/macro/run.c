@@ -184,7 +184,7 @@ static bool run_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (!read_args(s, stmt, m, values, given) || !count_turn(s, stmt->span))
 		return false;
 	struct npu_mac_frame frame = {
-		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .args = values, .below = s->frame
+		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .use = stmt, .args = values, .below = s->frame
 	};
 	bool ok = true;
 	s->macros++;
@@ -262,6 +262,18 @@ static bool run_endregion(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	return true;
 }
 
+/* The innermost stands first; the outermost comes first. */
+static bool within_call(struct npu_mac *s, const struct npu_mac_within *use, uint32_t *call)
+{
+	int64_t line;
+	if (!use)
+		return true;
+	if (!within_call(s, use->around, call) || !npu_mac_int_in(s, use->line, "a line", 0, UINT32_MAX, &line))
+		return false;
+	*call = npu_assembly_call(s->assembly, use->name, use->file, (uint32_t)line, *call);
+	return true;
+}
+
 static bool run_loc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 {
 	int64_t line;
@@ -275,7 +287,11 @@ static bool run_loc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (!s->placed_file)
 		return npu_mac_refuse(s, stmt->plain.span, "expected a file in quotes, and a line");
 	s->placed = true;
+	uint32_t call = 0;
+	if (!within_call(s, stmt->plain.within, &call))
+		return false;
 	npu_assembly_place(s->assembly, s->placed_file, (uint32_t)line);
+	npu_assembly_inside(s->assembly, call);
 	return true;
 }
 

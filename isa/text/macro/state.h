@@ -137,6 +137,8 @@ struct npu_mac_frame {
 	int64_t value;
 	struct npu_mac_span span; /* of .for, of the call, of .include */
 	uint32_t turn;            /* of a loop: index into turns, 0: not recorded yet */
+	const struct npu_mac_stmt *use; /* of a macro, */
+	uint32_t call;                  /* and its number, 0: not recorded yet */
 	const struct npu_mac_value *args; /* of a macro: those of its parameters that are bound */
 	unsigned nargs;
 	struct npu_mac_frame *below;
@@ -319,6 +321,8 @@ bool npu_mac_place_pending(struct npu_mac *);
 bool npu_mac_count_records(struct npu_mac *, struct npu_mac_span, uint64_t n);
 bool npu_mac_prepare_ops(struct npu_mac *);
 bool npu_mac_run_insn(struct npu_mac *, struct npu_mac_stmt *);
+/* Where what follows was written, and in which macros, unless .loc has said that. */
+void npu_mac_place(struct npu_mac *, const struct npu_mac_stmt *);
 /* A tree for a reference; its shape is that of the tensor. */
 const struct npu_reference_node *npu_mac_reference(struct npu_mac *, const struct npu_mac_node *);
 

@@ -160,6 +160,13 @@ enum npu_mac_stmt_kind {
 	NPU_MAC_INCLUDE,
 };
 
+/* A use of a macro, as .loc says it. */
+struct npu_mac_within {
+	const char *name, *file;
+	struct npu_mac_node *line;
+	struct npu_mac_within *around;
+};
+
 struct npu_mac_stmt {
 	enum npu_mac_stmt_kind kind;
 	uint32_t line;
@@ -195,6 +202,7 @@ struct npu_mac_stmt {
 			bool once;        /* .include once */
 			struct npu_mac_node *number;
 			struct npu_mac_span span;
+			struct npu_mac_within *within; /* of .loc: innermost first */
 		} plain;
 		struct {
 			struct npu_mac_node **nodes;
