@@ -9,10 +9,12 @@ static const struct npu_kernel *kernels[MOST_KERNELS];
 START_TEST(a_kernel_stays_within_its_bounds)
 {
 	struct case_rng rng = { 29 };
+	struct drawn drawn = { .exps = 0 };
 	unsigned ran = 0;
 	for (int i = 0; i < CASES; i++)
-		ran += random_case(kernels[_i], LONGEST, &rng);
+		ran += random_case(kernels[_i], LONGEST, &rng, &drawn);
 	ck_assert_uint_gt(ran, CASES / 2);
+	expect_all(&drawn, kernels[_i]);
 }
 END_TEST
 

@@ -57,7 +57,7 @@ START_TEST(a_kernel_stays_within_its_bounds)
 	struct case_rng rng = { 5 };
 	unsigned ran = 0;
 	for (int i = 0; i < CASES; i++)
-		ran += random_case(kernels[_i], LONGEST, &rng);
+		ran += random_case(kernels[_i], LONGEST, &rng, NULL);
 	ck_assert_uint_gt(ran, CASES / 2);
 }
 END_TEST

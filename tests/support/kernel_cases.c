@@ -158,7 +158,7 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	if (case_below(r, 2))
 		set(k, args, "seq_q", case_below(r, seq + 2 + seq / 4));
 	set(k, args, "kv_heads", kv_heads);
-	set(k, args, "heads", kv_heads * (1 + case_below(r, 2)));
+	set(k, args, "heads", kv_heads << case_below(r, 3));
 	uint64_t dim = dims[case_below(r, sizeof dims / sizeof dims[0])];
 	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
 	if (npu_param_index(k, "weights") >= 0)

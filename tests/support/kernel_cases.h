@@ -19,7 +19,8 @@ struct case_rng {
 };
 uint64_t case_below(struct case_rng *, uint64_t n);
 
-/* Random parameters that belong together: lengths up to `longest`, now and then 0 or more queries than keys, heads up to 8, tiles left open or up to `longest`.
+/* Random parameters that belong together: lengths up to `longest`, now and then 0 or more queries than keys, 1 to 3 key heads
+ * with 1, 2 or 4 query heads each, tiles left open or up to `longest`.
  */
 void random_args(const struct npu_kernel *, struct npu_args *, uint64_t longest, struct case_rng *);
 
