@@ -12,7 +12,8 @@
 
 const struct npu_kernel *const npu_kernels[] = {
 	&npu_gemm,      &npu_qk_tiled,        &npu_mask_softmax,   &npu_pv_tiled,
-	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,     NULL,
+	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,     &npu_conv2d,
+	NULL,
 };
 
 const struct npu_kernel *npu_kernel_find(const char *name)

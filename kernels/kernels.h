@@ -12,6 +12,7 @@ extern const struct npu_kernel npu_pv_tiled;
 extern const struct npu_kernel npu_attention;
 extern const struct npu_kernel npu_flash_attention;
 extern const struct npu_kernel npu_kv_fetch_paged;
+extern const struct npu_kernel npu_conv2d;
 extern const struct npu_kernel npu_gemv;
 
 #endif

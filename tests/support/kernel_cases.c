@@ -137,6 +137,20 @@ static void random_weights(const struct npu_kernel *k, struct npu_args *args, st
 		set(k, args, "m", case_below(r, 9));
 }
 
+/* Small images; a filter lies within them. */
+static void random_convolution(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	uint64_t height = 1 + case_below(r, 12), width = 1 + case_below(r, 12);
+	set(k, args, "batch", 1 + case_below(r, 3));
+	set(k, args, "height", height);
+	set(k, args, "width", width);
+	set(k, args, "channels", 1 + case_below(r, 40));
+	set(k, args, "filter_h", 1 + case_below(r, height < 4 ? height : 4));
+	set(k, args, "filter_w", case_below(r, 4) ? 1 + case_below(r, width < 4 ? width : 4) : width);
+	set(k, args, "filters", 1 + case_below(r, 70));
+	set(k, args, "stride", 1 + case_below(r, 3));
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -163,6 +177,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	set(k, args, "head_dim", longest < 256 && dim > longest ? longest : dim);
 	if (npu_param_index(k, "weights") >= 0)
 		random_weights(k, args, r);
+	if (npu_param_index(k, "filter_h") >= 0)
+		random_convolution(k, args, r);
 	set_used(k, args, "window", 1 + random_length(r, longest - 1));
 	set_used(k, args, "valid", case_below(r, seq + 1));
 	set(k, args, "seed", case_below(r, 1000));
