@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces the defaults of .param lines. It knows just as much of their syntax: NAME=number or NAME=word|word, with
- * commas between. */
+ * commas between. NAME_buffers is the number of buffers of that name that the kernel placed. */
 #include "sim/cmd/emit_macro.h"
 
 #include "isa/macro.h"
@@ -38,9 +38,24 @@ static bool put_first(const char *begin, const char *end, const char *word, char
 	return found;
 }
 
+/* Buffers that `param`, NAME_buffers, tells; 0: it is no such parameter, or there are none. */
+static unsigned buffers_told(const struct npu_program *p, const char *param)
+{
+	static const char suffix[] = "_buffers";
+	size_t length = strlen(param), name = length - (sizeof suffix - 1);
+	unsigned n = 0;
+	if (length < sizeof suffix || strcmp(param + name, suffix) != 0)
+		return 0;
+	for (uint32_t i = 0; i < p->nbuffers; i++) {
+		const char *of = p->buffers[i].name;
+		n += strncmp(of, param, name) == 0 && (of[name] == '\0' || of[name] == '[');
+	}
+	return n;
+}
+
 /* One NAME=default of a .param line, at `at`; writes it and returns where the next one begins. */
-static const char *replace(const struct npu_kernel *kernel, const struct npu_args *args, const char *at,
-			   const char *line_end, bool *written, FILE *out, struct npu_error *err)
+static const char *replace(const struct npu_kernel *kernel, const struct npu_args *args,
+			   const struct npu_program *built, const char *at, const char *line_end, bool *written, FILE *out, struct npu_error *err)
 {
 	char name[64], word[32], choices[CHOICES_BYTES];
 	const char *equals = memchr(at, '=', (size_t)(line_end - at));
@@ -57,8 +72,11 @@ static const char *replace(const struct npu_kernel *kernel, const struct npu_arg
 	while (end < line_end && (is_word(*end) || *end == '|'))
 		end++;
 	int i = npu_param_index(kernel, name);
+	unsigned buffers = buffers_told(built, name);
 	fwrite(at, 1, (size_t)(equals + 1 - at), out);
-	if (i < 0) {
+	if (buffers) {
+		fprintf(out, "%u", buffers);
+	} else if (i < 0) {
 		fwrite(equals + 1, 1, (size_t)(end - equals - 1), out);
 	} else if (kernel->params[i].type == NPU_PARAM_INT || !memchr(equals, '|', (size_t)(end - equals))) {
 		written[i] = true;
@@ -76,7 +94,7 @@ static const char *replace(const struct npu_kernel *kernel, const struct npu_arg
 	return end;
 }
 
-static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *args,
+static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_program *built,
 			const struct traces_program *program, bool *written, FILE *out, struct npu_error *err)
 {
 	static const char directive[] = ".param";
@@ -86,7 +104,7 @@ static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *
 		const char *line_end = newline ? newline : end;
 		bool param = line_end - at > (long)sizeof directive && memcmp(at, directive, sizeof directive - 1) == 0;
 		while (param && at && at < line_end)
-			at = replace(kernel, args, at, line_end, written, out, err);
+			at = replace(kernel, args, built, at, line_end, written, out, err);
 		if (!at)
 			return false;
 		fwrite(at, 1, (size_t)(line_end - at), out);
@@ -96,7 +114,8 @@ static bool write_lines(const struct npu_kernel *kernel, const struct npu_args *
 	return true;
 }
 
-static char *source_of(const struct npu_kernel *kernel, const struct npu_args *args, struct npu_error *err)
+static char *source_of(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_program *built,
+		       struct npu_error *err)
 {
 	const struct traces_program *program = traces_program_find(kernel->name);
 	bool written[NPU_MAX_PARAMS] = { false };
@@ -112,7 +131,7 @@ static char *source_of(const struct npu_kernel *kernel, const struct npu_args *a
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 		return NULL;
 	}
-	bool ok = write_lines(kernel, args, program, written, out, err);
+	bool ok = write_lines(kernel, args, built, program, written, out, err);
 	for (unsigned i = 0; ok && i < kernel->nparams; i++)
 		if (!written[i] && args->named[i] && npu_param_matters(kernel, args, i))
 			ok = npu_fail(err, NPU_ERR_VALUE,
@@ -136,19 +155,28 @@ static uint64_t buffer_bytes(const struct npu_program *p)
 	return bytes;
 }
 
-/* Whether a source fits the machine. `same`: and takes the buffers that the kernel took. Otherwise it may have more, for
- * some kernels spare a second buffer of what comes once. */
-static bool fits(const char *text, const struct npu_program *program, const struct npu_capacity *capacity, bool same,
-		 struct npu_error *why)
+/* Whether the source makes of this what the kernel makes, in the buffers that it took. */
+static bool makes_the_same(const struct npu_kernel *kernel, const char *text, const struct npu_program *program,
+			   const struct npu_capacity *capacity, struct npu_error *err)
 {
 	struct npu_macro_options options = { .capacity = capacity };
-	*why = (struct npu_error){ .code = NPU_ERR_NONE };
-	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, why);
-	if (m && m->program->ninsns != program->ninsns)
-		npu_fail(why, NPU_ERR_VALUE, "it makes %s of this, and the kernel %" PRIu32,
-			 npu_number_of(m->program->ninsns, "instruction").text, program->ninsns);
-	bool ok = m && why->code == NPU_ERR_NONE && (!same || (m->program->nbuffers == program->nbuffers &&
-				  buffer_bytes(m->program) == buffer_bytes(program)));
+	struct npu_error why = { .code = NPU_ERR_NONE };
+	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, &why);
+	bool ok = false;
+	if (!m)
+		npu_fail(err, NPU_ERR_VALUE, "the source of %s does not take this: %.*s; --style=flat writes the instructions",
+			 kernel->name, (int)strcspn(why.text, "\n"), why.text);
+	else if (m->program->ninsns != program->ninsns)
+		npu_fail(err, NPU_ERR_VALUE,
+			 "the source of %s makes %s of this, and the kernel %" PRIu32 "; --style=flat writes the instructions",
+			 kernel->name, npu_number_of(m->program->ninsns, "instruction").text, program->ninsns);
+	else if (m->program->nbuffers != program->nbuffers || buffer_bytes(m->program) != buffer_bytes(program))
+		npu_fail(err, NPU_ERR_FIT,
+			 "the source of %s takes %" PRIu32 " buffers here, the kernel %" PRIu32
+			 "; --style=flat writes the instructions",
+			 kernel->name, m->program->nbuffers, program->nbuffers);
+	else
+		ok = true;
 	npu_macro_free(m);
 	return ok;
 }
@@ -156,27 +184,10 @@ static bool fits(const char *text, const struct npu_program *program, const stru
 char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, const struct npu_program *program,
 		 const struct npu_capacity *capacity, struct npu_error *err)
 {
-	char *text = source_of(kernel, args, err);
-	int buffering = npu_param_index(kernel, "buffering");
-	struct npu_args fewer = *args;
-	struct npu_error why;
-	for (bool same = false; text && !fits(text, program, capacity, same, &why); same = true) {
+	char *text = source_of(kernel, args, program, err);
+	if (text && !makes_the_same(kernel, text, program, capacity, err)) {
 		free(text);
-		if (why.code != NPU_ERR_NONE && why.code != NPU_ERR_FIT) {
-			npu_fail(err, NPU_ERR_VALUE,
-				 "the source of %s does not take this: %.*s; --style=flat writes the instructions",
-				 kernel->name, (int)strcspn(why.text, "\n"), why.text);
-			return NULL;
-		}
-		if (buffering < 0 || fewer.value[buffering] == 0) {
-			npu_fail(err, NPU_ERR_FIT,
-				 "%s has no room for all of its second buffers here and takes %" PRIu32
-				 " buffers; its source takes as many of each: --style=flat writes the instructions",
-				 kernel->name, program->nbuffers);
-			return NULL;
-		}
-		fewer.value[buffering]--;
-		text = source_of(kernel, &fewer, err);
+		return NULL;
 	}
 	return text;
 }
