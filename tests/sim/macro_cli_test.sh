@@ -231,10 +231,10 @@ for run in 'gemm --hw tiny-256k' 'gemm m=256 n=256 k=600 --hw server' 'gemm m=10
     diff <(figures c.json) <(figures npu.json) >diff || fail "emit $run --style=macro: $(head -6 diff)"
 done
 says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
-# Every parameter of such a kernel is one of its source.
+# Every parameter of such a kernel is one of its source, which also takes the number of each buffer.
 for kernel in qk_tiled flash_attention gemm mask_softmax kv_fetch_paged; do
     for source in "$kernel" "$traces/$kernel.npu"; do
-        "$NPUSIM" kernel show "$source" | awk '/^parameter/ { on = 1; next } !NF { on = 0 } on { print $1 }' |
+        "$NPUSIM" kernel show "$source" | awk '/^parameter/ { on = 1; next } !NF { on = 0 } on && !/_buffers / { print $1 }' |
             sort >"of_${source##*.}"
     done
     mv "of_$kernel" of_c
