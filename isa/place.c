@@ -312,9 +312,9 @@ static bool make_room(struct npu_placer *p, struct npu_error *err)
 	return true;
 }
 
-/* One buffer of a request; false when there is no room (or an error of memory). */
-static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t slot, bool packed, uint32_t now,
-		      struct npu_error *err)
+/* One of `count` buffers of a request; false when there is no room (or an error of memory). */
+static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t count, uint32_t slot, bool packed,
+		      uint32_t now, struct npu_error *err)
 {
 	struct memory m = memory_of(p, r->accum);
 	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
@@ -331,7 +331,7 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 	if (at == NOWHERE || !make_room(p, err))
 		return false;
 	p->blocks[p->nblocks] = (struct block){ .name = r->name,
-						.index = r->array ? slot : NO_INDEX,
+						.index = r->array || count > 1 ? slot : NO_INDEX,
 						.accum = r->accum,
 						.live = true,
 						.at = at,
@@ -345,19 +345,60 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 	return true;
 }
 
-static bool place_all(struct npu_placer *p, const struct npu_place_request *requests, unsigned n, bool packed,
-		      uint32_t now, struct npu_error *err)
+static bool place_all(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts, unsigned n,
+		      bool packed, uint32_t now, struct npu_error *err)
 {
 	uint32_t before = p->nblocks;
 	bool ok = true;
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < n && ok; i++)
-			for (uint32_t slot = 0; (requests[i].at >= 0) == (pass == 0) && slot < requests[i].count && ok;
-			     slot++)
-				ok = place_one(p, &requests[i], slot, packed, now, err);
+			for (uint32_t slot = 0; (requests[i].at >= 0) == (pass == 0) && slot < counts[i] && ok; slot++)
+				ok = place_one(p, &requests[i], counts[i], slot, packed, now, err);
 	if (!ok)
 		forget_blocks(p, before);
 	return ok;
+}
+
+/* Each request with that many buffers, in its groups or else packed. */
+static bool place_counts(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts, unsigned n,
+			 uint32_t now, struct npu_error *err)
+{
+	return place_all(p, requests, counts, n, false, now, err) || place_all(p, requests, counts, n, true, now, err);
+}
+
+static uint32_t least_of(const struct npu_place_request *r)
+{
+	return r->least ? r->least : r->count;
+}
+
+/* One more buffer for request i and those paired with it, if there is room. */
+static void add_buffer(struct npu_placer *p, const struct npu_place_request *requests, uint32_t *counts, unsigned n, unsigned i,
+		       struct npu_error *err)
+{
+	uint32_t before = p->nblocks;
+	unsigned end = i + 1;
+	while (end < n && requests[end].pair)
+		end++;
+	for (unsigned j = i; j < end; j++)
+		counts[j]++;
+	bool fits = place_counts(p, requests, counts, n, 0, err);
+	p->nblocks = before;
+	for (unsigned j = i; j < end && !fits; j++)
+		counts[j]--;
+}
+
+/* The buffers that each request gets, from its least on. */
+static void grow_counts(struct npu_placer *p, const struct npu_place_request *requests, uint32_t *counts, unsigned n,
+			struct npu_error *err)
+{
+	uint32_t most = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (least_of(&requests[i]) < requests[i].count)
+			most = requests[i].count > most ? requests[i].count : most;
+	for (uint32_t level = 2; level <= most; level++)
+		for (unsigned i = 0; i < n; i++)
+			if (!requests[i].pair && counts[i] < level && level <= requests[i].count)
+				add_buffer(p, requests, counts, n, i, err);
 }
 
 static const char *memory_name(bool accum)
@@ -426,8 +467,8 @@ static struct block find_lacking(struct npu_placer *p, const struct memory *m, c
 	struct block lacking = { .name = NULL };
 	uint32_t before = p->nblocks;
 	for (unsigned i = 0; i < n && !lacking.name; i++)
-		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < requests[i].count && !lacking.name; slot++)
-			if (!place_one(p, &requests[i], slot, true, now, &ignored))
+		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]) && !lacking.name; slot++)
+			if (!place_one(p, &requests[i], least_of(&requests[i]), slot, true, now, &ignored))
 				lacking = (struct block){ .name = requests[i].name,
 							  .index = requests[i].array ? slot : NO_INDEX };
 	forget_blocks(p, before);
@@ -442,7 +483,7 @@ static void draw_map(struct npu_placer *p, const struct memory *m, const struct 
 	uint32_t wanted = 0, left = 0, lines = 0;
 	const struct block lacking = find_lacking(p, m, requests, n, now);
 	for (unsigned i = 0; i < n; i++)
-		wanted += requests[i].accum == m->accum ? requests[i].count : 0;
+		wanted += requests[i].accum == m->accum ? least_of(&requests[i]) : 0;
 	uint32_t most = MAP_LINES - (wanted < MAP_REQUESTS ? wanted : MAP_REQUESTS), before = p->nblocks;
 	/* where lines are short, the oldest of those that are over go first */
 	uint32_t over = 0;
@@ -465,8 +506,8 @@ static void draw_map(struct npu_placer *p, const struct memory *m, const struct 
 		npu_error_note(err, "  and %s more before", npu_count_text(left).text);
 	left = 0;
 	for (unsigned i = 0; i < n; i++)
-		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < requests[i].count; slot++) {
-			bool fits = place_one(p, &requests[i], slot, true, now, &ignored);
+		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]); slot++) {
+			bool fits = place_one(p, &requests[i], least_of(&requests[i]), slot, true, now, &ignored);
 			if (lines == MAP_LINES) {
 				left++;
 				continue;
@@ -477,7 +518,8 @@ static void draw_map(struct npu_placer *p, const struct memory *m, const struct 
 			else
 				npu_error_note(
 				    err, "  %-12s %-14s %12s bytes  does not fit",
-				    name_of(requests[i].name, requests[i].array ? slot : NO_INDEX).text, "",
+				    name_of(requests[i].name, requests[i].array || least_of(&requests[i]) > 1 ? slot : NO_INDEX)
+					.text, "",
 				    npu_count_text(align_up(requests[i].bytes ? requests[i].bytes : 1, m->align)).text);
 		}
 	if (left)
@@ -495,8 +537,9 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 	for (unsigned i = 0; i < n; i++) {
 		if (requests[i].accum != accum)
 			continue;
-		sum += requests[i].count * align_up(requests[i].bytes ? requests[i].bytes : 1, m.align);
-		fits = place_all(p, &requests[i], 1, true, now, err) && fits;
+		uint32_t count = least_of(&requests[i]);
+		sum += count * align_up(requests[i].bytes ? requests[i].bytes : 1, m.align);
+		fits = place_all(p, &requests[i], &count, 1, true, now, err) && fits;
 	}
 	forget_blocks(p, before);
 	if (fits)
@@ -523,17 +566,43 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 	return true;
 }
 
+/* Fills in how many buffers each request has, and places them; false when not even the least have room. */
+static bool place_most(struct npu_placer *p, const struct npu_place_request *requests, uint32_t *counts, unsigned n,
+		       uint32_t now, struct npu_error *err)
+{
+	uint32_t before = p->nblocks;
+	bool grows = false;
+	for (unsigned i = 0; i < n; i++) {
+		counts[i] = least_of(&requests[i]);
+		grows |= counts[i] < requests[i].count;
+	}
+	if (!place_counts(p, requests, counts, n, now, err))
+		return false;
+	if (grows) {
+		p->nblocks = before;
+		grow_counts(p, requests, counts, n, err);
+		if (!place_counts(p, requests, counts, n, now, err))
+			return false;
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (requests[i].got)
+			*requests[i].got = counts[i];
+	return true;
+}
+
 bool npu_placer_place(struct npu_placer *p, const struct npu_place_request *requests, unsigned n, uint32_t now,
 		      struct npu_error *err)
 {
 	struct npu_error memory = { .code = NPU_ERR_NONE };
-	if (place_all(p, requests, n, false, now, &memory) || place_all(p, requests, n, true, now, &memory))
-		return true;
-	if (memory.code) {
-		if (err)
-			*err = memory;
-		return false;
-	}
+	uint32_t *counts = calloc(n + (size_t)1, sizeof *counts);
+	if (!counts)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	bool ok = place_most(p, requests, counts, n, now, &memory);
+	free(counts);
+	if (memory.code && err)
+		*err = memory;
+	if (ok || memory.code)
+		return ok && !memory.code;
 	if (refuse(p, false, requests, n, now, err) || refuse(p, true, requests, n, now, err))
 		return false;
 	return npu_fail(err, NPU_ERR_FIT, "buffers at fixed addresses leave no room for the others");

@@ -26,7 +26,7 @@ struct npu_placed_line {
 struct npu_place_request {
 	const char *name; /* kept by reference */
 	bool accum;       /* in the accumulators instead of SRAM */
-	bool array;       /* has an index even when count is 1 */
+	bool array;       /* has an index even when there is one */
 	uint64_t bytes;   /* of each */
 	uint32_t count;
 	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number; -1: the emptiest */
@@ -36,10 +36,14 @@ struct npu_place_request {
 	uint32_t *locals; /* [count] local addresses, written */
 	uint32_t *handles; /* [count] for npu_placer_release, written */
 	struct npu_placed_line declared; /* for the map */
+	uint32_t least;   /* buffers that must have room, the others up to `count` may go without; 0: all */
+	bool pair;        /* as many buffers as the request before this one has */
+	uint32_t *got;    /* buffers placed, least to count; NULL: nobody asks */
 };
 
 /* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without
- * regard to groups. Fixed ones first. `now` is the instruction at which their lives begin. False: an error of code FIT
+ * regard to groups. Fixed ones first. Where not all buffers have room, all requests get a second one before any gets a
+ * third, the first request first. `now` is the instruction at which their lives begin. False: an error of code FIT
  * with a map of the memory that is too small; then nothing is placed. */
 bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, unsigned n, uint32_t now,
 		      struct npu_error *);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects a program and places what it refers to: buffers first fit in SRAM groups and accumulator banks, tensors one
- * after the other in DRAM. */
+/* Collects a program and places what it refers to: buffers in SRAM groups and accumulator banks by isa/place.h, tensors
+ * one after the other in DRAM. */
 #include "kernels/builder.h"
 
+#include "isa/arena.h"
+#include "isa/place.h"
 #include "isa/units.h"
 
 #include <inttypes.h>
@@ -12,22 +14,23 @@
 #include <string.h>
 
 enum { DRAM_ALIGN = 4096, NAME_BYTES = 64, SEM_MAX = 65535, MAX_TENSORS = 1 << 20 };
-static const uint64_t NOWHERE = UINT64_MAX;
 
 /* A buffer, alive or not any more. */
 struct block {
-	char name[NAME_BYTES];
-	bool accum;
+	const char *name;
 	bool live;
-	uint64_t at; /* offset in its memory */
+	uint32_t local;
 	uint64_t bytes;
-	uint32_t index; /* in the program */
+	uint32_t handle; /* of the placer */
+	uint32_t index;  /* in the program */
 };
 
 struct npu_builder {
 	struct npu_capacity capacity;
 	struct npu_assembly *assembly;
 	struct npu_error error;
+	struct npu_placer *placer;
+	struct npu_arena *names;
 	struct block *blocks;
 	size_t nblocks, room;
 	uint64_t dram_used;
@@ -37,36 +40,9 @@ struct npu_builder {
 	unsigned unpaired;
 };
 
-/* One of the two local memories, as its contiguous groups. */
-struct memory {
-	bool accum;
-	const char *name;
-	uint64_t bytes;
-	uint64_t group_bytes;
-	uint64_t align;
-};
-
 static uint64_t align_up(uint64_t x, uint64_t to)
 {
 	return (x + to - 1) / to * to;
-}
-
-static struct memory memory_of(const struct npu_builder *b, bool accum)
-{
-	const struct npu_capacity *c = &b->capacity;
-	uint64_t bytes = accum ? c->limits.accum_bytes : c->limits.sram_bytes;
-	uint64_t groups = accum ? c->accum_banks : c->sram_groups;
-	uint64_t word = c->sram_word_bytes ? c->sram_word_bytes : 1;
-	uint64_t row = 4 * (uint64_t)(c->array_cols > c->vector_lanes ? c->array_cols : c->vector_lanes);
-
-	return (struct memory){
-		.accum = accum,
-		.name = accum ? "accumulators" : "SRAM",
-		.bytes = bytes,
-		.group_bytes = groups > 1 ? bytes / groups : bytes,
-		/* A row of an accumulator bank, so that no two buffers meet in one. */
-		.align = accum && row ? row : word,
-	};
 }
 
 struct npu_builder *npu_builder_new(const char *program, const struct npu_capacity *capacity)
@@ -76,8 +52,10 @@ struct npu_builder *npu_builder_new(const char *program, const struct npu_capaci
 		return NULL;
 	b->capacity = *capacity;
 	b->assembly = npu_assembly_new(program);
-	if (!b->assembly) {
-		free(b);
+	b->placer = npu_placer_new(capacity);
+	b->names = npu_arena_new();
+	if (!b->assembly || !b->placer || !b->names) {
+		npu_builder_discard(b);
 		return NULL;
 	}
 	return b;
@@ -114,6 +92,8 @@ void npu_builder_discard(struct npu_builder *b)
 	if (!b)
 		return;
 	npu_assembly_free(b->assembly);
+	npu_placer_free(b->placer);
+	npu_arena_free(b->names);
 	free(b->blocks);
 	free(b->open);
 	free(b);
@@ -157,77 +137,12 @@ struct npu_program *npu_builder_finish(struct npu_builder *b, struct npu_error *
 		if (b->blocks[i].live)
 			npu_assembly_buffer_end(b->assembly, b->blocks[i].index);
 	struct npu_program *program = npu_assembly_finish(b->assembly, err);
-	free(b->blocks);
-	free(b->open);
-	free(b);
+	b->assembly = NULL;
+	npu_builder_discard(b);
 	return program;
 }
 
 /* ---- local memory ---- */
-
-/* First fit of `bytes` in [from, to) of one memory, among the live blocks. */
-static uint64_t first_fit(const struct npu_builder *b, const struct memory *m, uint64_t from, uint64_t to,
-			  uint64_t bytes)
-{
-	uint64_t at = align_up(from, m->align);
-	bool moved = true;
-
-	while (moved && at <= to && bytes <= to - at) {
-		moved = false;
-		for (size_t i = 0; i < b->nblocks; i++) {
-			const struct block *o = &b->blocks[i];
-			if (o->live && o->accum == m->accum && at < o->at + o->bytes && o->at < at + bytes) {
-				at = align_up(o->at + o->bytes, m->align);
-				moved = true;
-			}
-		}
-	}
-	return at <= to && bytes <= to - at ? at : NOWHERE;
-}
-
-static uint64_t live_bytes(const struct npu_builder *b, const struct memory *m, uint64_t from, uint64_t to)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < b->nblocks; i++) {
-		const struct block *o = &b->blocks[i];
-		if (!o->live || o->accum != m->accum || o->at >= to || o->at + o->bytes <= from)
-			continue;
-		uint64_t lo = o->at > from ? o->at : from;
-		uint64_t hi = o->at + o->bytes < to ? o->at + o->bytes : to;
-		sum += hi - lo;
-	}
-	return sum;
-}
-
-/* In group g: inside it, or from its beginning on where it is larger than a group. */
-static uint64_t fit_in_group(const struct npu_builder *b, const struct memory *m, uint64_t g, uint64_t bytes)
-{
-	uint64_t from = g * m->group_bytes;
-	uint64_t to = from + (bytes > m->group_bytes ? bytes : m->group_bytes);
-	if (bytes > m->group_bytes && align_up(from, m->align) != from)
-		to += m->align;
-	return to <= m->bytes ? first_fit(b, m, from, to, bytes) : NOWHERE;
-}
-
-static uint64_t find_place(const struct npu_builder *b, const struct memory *m, uint64_t bytes, int group)
-{
-	uint64_t groups = m->group_bytes ? m->bytes / m->group_bytes : 0;
-	uint64_t at = NOWHERE;
-	if (group >= 0 && groups)
-		at = fit_in_group(b, m, (uint64_t)group % groups, bytes);
-
-	/* The emptiest group that has a gap. */
-	uint64_t least = NOWHERE;
-	for (uint64_t g = 0; at == NOWHERE && g < groups; g++) {
-		uint64_t used = live_bytes(b, m, g * m->group_bytes, (g + 1) * m->group_bytes);
-		if (used < least && fit_in_group(b, m, g, bytes) != NOWHERE)
-			least = used;
-	}
-	for (uint64_t g = 0; at == NOWHERE && least != NOWHERE && g < groups; g++)
-		if (live_bytes(b, m, g * m->group_bytes, (g + 1) * m->group_bytes) == least)
-			at = fit_in_group(b, m, g, bytes);
-	return at != NOWHERE ? at : first_fit(b, m, 0, m->bytes, bytes);
-}
 
 static struct block *new_block(struct npu_builder *b)
 {
@@ -244,158 +159,39 @@ static struct block *new_block(struct npu_builder *b)
 	return &b->blocks[b->nblocks++];
 }
 
-static const char *slot_name(const struct npu_request *r, unsigned count, unsigned slot, char out[NAME_BYTES])
+/* A copy that lasts, for the program and the placer's map; NULL with an error. */
+static const char *keep_name(struct npu_builder *b, const char *name)
 {
-	if (count > 1)
-		snprintf(out, NAME_BYTES, "%s[%u]", r->name, slot);
-	else
-		snprintf(out, NAME_BYTES, "%s", r->name);
-	return out;
+	const char *kept = name ? npu_arena_text(b->names, name, strlen(name)) : "";
+	if (!kept)
+		npu_fail(&b->error, NPU_ERR_MEMORY, "out of memory");
+	return kept;
 }
 
-static int group_of(const struct npu_request *r, unsigned slot)
+/* The buffers that were placed for a request become buffers of the program. */
+static bool declare_buffers(struct npu_builder *b, const struct npu_place_request *r, uint32_t count)
 {
-	unsigned step = r->step ? r->step : 1;
-	return r->group < 0 ? -1 : (int)((unsigned)r->group + slot * step);
-}
-
-/* Places one buffer of a request; false without an error when there is no room. */
-static bool place_one(struct npu_builder *b, const struct npu_request *r, unsigned count, unsigned slot, bool packed)
-{
-	struct memory m = memory_of(b, r->accum);
-	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
-	uint64_t at = packed ? first_fit(b, &m, 0, m.bytes, bytes)
-			     : find_place(b, &m, bytes, group_of(r, slot));
-	struct block *block = at == NOWHERE ? NULL : new_block(b);
-	if (!block)
-		return false;
-
-	*block = (struct block){ .accum = r->accum, .live = true, .at = at, .bytes = bytes };
-	slot_name(r, count, slot, block->name);
-	r->local[slot] = (uint32_t)at | (r->accum ? NPU_ACC_BIT : 0);
-	return true;
-}
-
-static bool place_all(struct npu_builder *b, const struct npu_request *requests, const unsigned *counts, unsigned n,
-		      bool packed)
-{
-	size_t before = b->nblocks;
-	bool ok = true;
-	for (unsigned i = 0; i < n && ok; i++)
-		for (unsigned slot = 0; slot < counts[i] && ok; slot++)
-			ok = place_one(b, &requests[i], counts[i], slot, packed);
-	if (!ok)
-		b->nblocks = before;
-	return ok;
-}
-
-/* Each request with that many buffers, in its groups or else packed. */
-static bool place_counts(struct npu_builder *b, const struct npu_request *requests, const unsigned *counts, unsigned n)
-{
-	return place_all(b, requests, counts, n, false) || place_all(b, requests, counts, n, true);
-}
-
-static unsigned least_of(const struct npu_request *r)
-{
-	return r->least ? r->least : r->count;
-}
-
-/* One more buffer for request i and those paired with it; false, and the counts as they were, when there is no room. */
-static bool add_buffer(struct npu_builder *b, const struct npu_request *requests, unsigned *counts, unsigned n,
-		       unsigned i)
-{
-	size_t before = b->nblocks;
-	unsigned end = i + 1;
-	while (end < n && requests[end].pair)
-		end++;
-	for (unsigned j = i; j < end; j++)
-		counts[j]++;
-	bool fits = place_counts(b, requests, counts, n);
-	b->nblocks = before;
-	for (unsigned j = i; j < end && !fits; j++)
-		counts[j]--;
-	return fits;
-}
-
-/* The buffers that each request gets, from its least on. */
-static void grow_counts(struct npu_builder *b, const struct npu_request *requests, unsigned *counts, unsigned n)
-{
-	unsigned most = 0;
-	for (unsigned i = 0; i < n; i++)
-		most = requests[i].count > most ? requests[i].count : most;
-	for (unsigned level = 2; level <= most; level++)
-		for (unsigned i = 0; i < n; i++)
-			if (!requests[i].pair && counts[i] < level && level <= requests[i].count)
-				add_buffer(b, requests, counts, n, i);
-}
-
-static void note_buffer(struct npu_error *err, const struct memory *m, const char *name, uint64_t at, uint64_t bytes)
-{
-	const char *kind = m->accum ? "bank" : "group";
-	if (at == NOWHERE)
-		npu_error_note(err, "  %-10s %-14s %12s bytes  not placed", name, "", npu_count_text(bytes).text);
-	else
-		npu_error_note(err, "  %-10s %s0x%06" PRIx64 " %*s %12s bytes  %s %" PRIu64, name,
-			       m->accum ? "acc:" : "sram:", at, m->accum ? 1 : 0, "", npu_count_text(bytes).text, kind,
-			       m->group_bytes ? at / m->group_bytes : 0);
-}
-
-/* The error for the buffers of one memory that do not fit, with its map: what lives there, then the request, packed in
- * its order as far as it goes. False when they do fit. */
-static bool fail_fit(struct npu_builder *b, const struct memory *m, const struct npu_request *requests, unsigned n)
-{
-	size_t before = b->nblocks;
-	uint64_t sum = live_bytes(b, m, 0, m->bytes);
-	bool fits = true;
-	for (unsigned i = 0; i < n; i++) {
-		if (requests[i].accum != m->accum)
-			continue;
-		unsigned count = least_of(&requests[i]);
-		sum += count * align_up(requests[i].bytes ? requests[i].bytes : 1, m->align);
-		fits = place_all(b, &requests[i], &count, 1, true) && fits;
-	}
-	b->nblocks = before;
-	if (fits)
-		return false;
-
-	if (sum > m->bytes)
-		npu_fail(&b->error, NPU_ERR_FIT, "buffers do not fit: %s needed of %s bytes of %s, %s too many",
-			 npu_count_text(sum).text, npu_count_text(m->bytes).text, m->name,
-			 npu_count_text(sum - m->bytes).text);
-	else
-		npu_fail(&b->error, NPU_ERR_FIT,
-			 "buffers do not fit into the gaps between others: %s needed of %s bytes of %s",
-			 npu_count_text(sum).text, npu_count_text(m->bytes).text, m->name);
-	for (size_t i = 0; i < b->nblocks; i++)
-		if (b->blocks[i].live && b->blocks[i].accum == m->accum)
-			note_buffer(&b->error, m, b->blocks[i].name, b->blocks[i].at, b->blocks[i].bytes);
-	for (unsigned i = 0; i < n; i++)
-		for (unsigned slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]); slot++) {
-			char name[NAME_BYTES];
-			bool placed = place_one(b, &requests[i], least_of(&requests[i]), slot, true);
-			note_buffer(&b->error, m, slot_name(&requests[i], least_of(&requests[i]), slot, name),
-				    placed ? b->blocks[b->nblocks - 1].at : NOWHERE,
-				    align_up(requests[i].bytes, m->align));
-		}
-	b->nblocks = before;
-	return true;
-}
-
-/* The blocks from `before` on become buffers of the program. */
-static bool declare_buffers(struct npu_builder *b, size_t before)
-{
-	for (size_t i = before; i < b->nblocks; i++) {
-		struct block *block = &b->blocks[i];
-		if (!one_more(b, &b->nbuffers, NPU_MAX_INSNS, "buffers"))
+	for (uint32_t slot = 0; slot < count; slot++) {
+		char name[NAME_BYTES];
+		if (count > 1)
+			snprintf(name, sizeof name, "%s[%u]", r->name, slot);
+		else
+			snprintf(name, sizeof name, "%s", r->name);
+		struct block *block = new_block(b);
+		if (!block || !one_more(b, &b->nbuffers, NPU_MAX_INSNS, "buffers"))
 			return false;
-		block->index = npu_assembly_buffer(b->assembly,
-						   &(struct npu_buffer){
-						       .name = block->name,
-						       .local = (uint32_t)block->at | (block->accum ? NPU_ACC_BIT : 0),
-						       .bytes = (uint32_t)block->bytes,
-						       .first = b->ninsns,
-						       .end = b->ninsns,
-						   });
+		*block = (struct block){ .live = true, .local = r->locals[slot], .handle = r->handles[slot] };
+		block->name = keep_name(b, name);
+		block->bytes = npu_placer_bytes(b->placer, r->accum, r->bytes);
+		if (!block->name)
+			return false;
+		block->index = npu_assembly_buffer(b->assembly, &(struct npu_buffer){
+								    .name = block->name,
+								    .local = block->local,
+								    .bytes = (uint32_t)block->bytes,
+								    .first = b->ninsns,
+								    .end = b->ninsns,
+								});
 	}
 	look_for_memory(b);
 	return !npu_builder_failed(b);
@@ -405,31 +201,42 @@ bool npu_place(struct npu_builder *b, const struct npu_request *requests, unsign
 {
 	if (npu_builder_failed(b))
 		return false;
-	size_t before = b->nblocks;
-	unsigned counts[NPU_MAX_REQUESTS] = { 0 };
+	struct npu_place_request places[NPU_MAX_REQUESTS];
+	uint32_t counts[NPU_MAX_REQUESTS], total = 0;
 	if (n > NPU_MAX_REQUESTS)
 		return npu_fail(&b->error, NPU_ERR_VALUE, "%u buffers placed together, at most %d are possible", n,
 				NPU_MAX_REQUESTS);
 	for (unsigned i = 0; i < n; i++)
-		counts[i] = least_of(&requests[i]);
-	bool fits = place_counts(b, requests, counts, n);
-	if (fits) {
-		b->nblocks = before;
-		grow_counts(b, requests, counts, n);
-		fits = place_counts(b, requests, counts, n);
-	}
-	if (!fits) {
-		struct memory sram = memory_of(b, false), accum = memory_of(b, true);
-		if (!npu_builder_failed(b) && !fail_fit(b, &sram, requests, n))
-			fail_fit(b, &accum, requests, n);
-		return false;
-	}
+		total += requests[i].count;
+	uint32_t *handles = npu_arena_alloc(b->names, total, sizeof *handles);
+	if (!handles)
+		return npu_fail(&b->error, NPU_ERR_MEMORY, "out of memory");
 	for (unsigned i = 0; i < n; i++) {
+		const struct npu_request *r = &requests[i];
+		places[i] = (struct npu_place_request){
+			.name = keep_name(b, r->name),
+			.accum = r->accum,
+			.bytes = r->bytes,
+			.count = r->count,
+			.group = r->group,
+			.step = r->step,
+			.at = -1,
+			.locals = r->local,
+			.handles = handles,
+			.least = r->least,
+			.pair = r->pair,
+			.got = &counts[i],
+		};
+		handles += r->count;
+	}
+	bool ok = !npu_builder_failed(b) && npu_placer_place(b->placer, places, n, b->ninsns, &b->error);
+	for (unsigned i = 0; i < n && ok; i++) {
 		b->unpaired += counts[i] < 2 && counts[i] < requests[i].count;
 		if (requests[i].got)
 			*requests[i].got = counts[i];
+		ok = declare_buffers(b, &places[i], counts[i]);
 	}
-	return declare_buffers(b, before);
+	return ok;
 }
 
 void npu_builder_dram_from(struct npu_builder *b, uint64_t addr)
@@ -443,79 +250,66 @@ unsigned npu_builder_unpaired(const struct npu_builder *b)
 	return b->unpaired;
 }
 
-static uint32_t place_single(struct npu_builder *b, const char *name, uint64_t bytes, int group, bool accum)
+/* One buffer: `at` an offset or -1, `align` 0 or a power of two. */
+static uint32_t place_single(struct npu_builder *b, const char *name, uint64_t bytes, int group, bool accum, int64_t at,
+			     uint32_t align)
 {
-	uint32_t local = 0;
-	npu_place(b,
-		  &(struct npu_request){
-		      .name = name, .accum = accum, .bytes = bytes, .count = 1, .group = group, .local = &local },
-		  1);
-	return npu_builder_failed(b) ? 0 : local;
+	uint32_t local = 0, handle;
+	if (npu_builder_failed(b))
+		return 0;
+	const struct npu_place_request r = {
+		.name = keep_name(b, name),
+		.accum = accum,
+		.bytes = bytes,
+		.count = 1,
+		.group = group,
+		.align = align,
+		.at = at,
+		.locals = &local,
+		.handles = &handle,
+	};
+	bool ok = r.name && npu_placer_place(b->placer, &r, 1, b->ninsns, &b->error) && declare_buffers(b, &r, 1);
+	return ok ? local : 0;
 }
 
 uint32_t npu_sram(struct npu_builder *b, const char *name, uint64_t bytes, int group)
 {
-	return place_single(b, name, bytes, group, false);
+	return place_single(b, name, bytes, group, false, -1, 0);
 }
 
 uint32_t npu_acc(struct npu_builder *b, const char *name, uint64_t bytes, int bank)
 {
-	return place_single(b, name, bytes, bank, true);
+	return place_single(b, name, bytes, bank, true, -1, 0);
 }
 
-static uint32_t add_block(struct npu_builder *b, const char *name, const struct memory *m, uint64_t at, uint64_t bytes)
+static uint32_t place_at(struct npu_builder *b, const char *name, uint64_t bytes, uint32_t at, bool accum)
 {
-	struct block *block = new_block(b);
-	if (!block)
-		return 0;
-	*block = (struct block){ .accum = m->accum, .live = true, .at = at, .bytes = bytes };
-	snprintf(block->name, sizeof block->name, "%s", name);
-	return declare_buffers(b, b->nblocks - 1) ? (uint32_t)at | (m->accum ? NPU_ACC_BIT : 0) : 0;
-}
-
-static uint32_t place_at(struct npu_builder *b, const char *name, uint64_t bytes, uint64_t at, bool accum)
-{
-	struct memory m = memory_of(b, accum);
+	uint64_t most = accum ? b->capacity.limits.accum_bytes : b->capacity.limits.sram_bytes;
+	const char *memory = accum ? "acc" : "sram";
 	if (npu_builder_failed(b))
 		return 0;
-	if (bytes > m.bytes || at > m.bytes || align_up(bytes ? bytes : 1, m.align) > m.bytes - at)
-		return npu_fail(&b->error, NPU_ERR_FIT, "%s needs %s bytes at %s:0x%" PRIx64 ", but the %s end at %s", name,
-				npu_count_text(bytes).text, accum ? "acc" : "sram", at, m.name,
-				npu_count_text(m.bytes).text);
-	bytes = align_up(bytes ? bytes : 1, m.align);
+	uint64_t whole = bytes > most ? bytes : npu_placer_bytes(b->placer, accum, bytes);
+	if (at > most || whole > most - at)
+		return npu_fail(&b->error, NPU_ERR_FIT, "%s needs %s bytes at %s:0x%x, but the %s end at %s", name,
+				npu_count_text(bytes).text, memory, at, accum ? "accumulators" : "SRAM",
+				npu_count_text(most).text);
 	for (size_t i = 0; i < b->nblocks; i++) {
 		const struct block *o = &b->blocks[i];
-		if (o->live && o->accum == accum && at < o->at + o->bytes && o->at < at + bytes)
+		uint64_t from = npu_local_offset(o->local);
+		if (o->live && npu_is_acc(o->local) == accum && at < from + o->bytes && from < at + whole)
 			return npu_fail(&b->error, NPU_ERR_FIT,
-					"%s needs %s bytes at %s:0x%" PRIx64 ", where %s lies, 0x%" PRIx64 " to 0x%" PRIx64,
-					name, npu_count_text(bytes).text, accum ? "acc" : "sram", at, o->name, o->at,
-					o->at + o->bytes);
+					"%s needs %s bytes at %s:0x%x, where %s lies, 0x%" PRIx64 " to 0x%" PRIx64, name,
+					npu_count_text(whole).text, memory, at, o->name, from, from + o->bytes);
 	}
-	return add_block(b, name, &m, at, bytes);
+	return place_single(b, name, whole, -1, accum, at, 0);
 }
 
 static uint32_t place_aligned(struct npu_builder *b, const char *name, uint64_t bytes, int group, uint32_t align,
 			      bool accum)
 {
-	struct memory m = memory_of(b, accum);
-	if (npu_builder_failed(b))
-		return 0;
-	if (align == 0 || align & (align - 1))
+	if (!npu_builder_failed(b) && (align == 0 || align & (align - 1)))
 		return npu_fail(&b->error, NPU_ERR_OPERAND, "%s: an alignment of %u, which is no power of two", name, align);
-	uint64_t at = NOWHERE;
-	if (bytes <= m.bytes) {
-		bytes = align_up(bytes ? bytes : 1, m.align);
-		m.align = align_up(m.align, align);
-		at = find_place(b, &m, bytes, group);
-	}
-	if (at != NOWHERE)
-		return add_block(b, name, &m, at, bytes);
-	const struct npu_request r = { .name = name, .accum = accum, .bytes = bytes, .count = 1, .group = group };
-	const struct memory whole = memory_of(b, accum); /* the map is of bytes, wherever they begin */
-	if (!fail_fit(b, &whole, &r, 1) && !npu_builder_failed(b))
-		npu_fail(&b->error, NPU_ERR_FIT, "%s: no gap of %s bytes at a multiple of %u", name,
-			 npu_count_text(bytes).text, align);
-	return 0;
+	return place_single(b, name, bytes, group, accum, -1, align);
 }
 
 uint32_t npu_sram_at(struct npu_builder *b, const char *name, uint64_t bytes, uint32_t at)
@@ -544,8 +338,9 @@ void npu_release(struct npu_builder *b, uint32_t local)
 		return;
 	for (size_t i = 0; i < b->nblocks; i++) {
 		struct block *o = &b->blocks[i];
-		if (o->live && o->accum == npu_is_acc(local) && o->at == npu_local_offset(local)) {
+		if (o->live && o->local == local) {
 			o->live = false;
+			npu_placer_release(b->placer, o->handle);
 			npu_assembly_buffer_end(b->assembly, o->index);
 			return;
 		}

@@ -280,6 +280,46 @@ START_TEST(arrays_of_thousands_are_placed_one_behind_the_other)
 }
 END_TEST
 
+/* 1 MiB: k, v and q once are 640 KiB; a second k and v, 512 KiB, have no room, a second q has. */
+START_TEST(requests_get_as_many_buffers_as_have_room)
+{
+	uint32_t k[3], v[3], q[3], handle[9], got[3];
+	const struct npu_place_request requests[] = {
+		{ .name = "k", .bytes = GROUP, .count = 3, .at = -1, .locals = k, .handles = handle, .least = 1, .got = &got[0] },
+		{ .name = "v",
+		  .bytes = GROUP,
+		  .count = 3,
+		  .group = 1,
+		  .at = -1,
+		  .locals = v,
+		  .handles = handle + 3,
+		  .least = 1,
+		  .pair = true,
+		  .got = &got[1] },
+		{ .name = "q",
+		  .bytes = GROUP / 2,
+		  .count = 3,
+		  .group = 2,
+		  .at = -1,
+		  .locals = q,
+		  .handles = handle + 6,
+		  .least = 1,
+		  .got = &got[2] },
+	};
+	struct npu_error err = { .code = NPU_ERR_NONE };
+	ck_assert_msg(npu_placer_place(placer, requests, 3, 0, &err), "%s", err.text);
+	ck_assert_uint_eq(got[0], 1);
+	ck_assert_uint_eq(got[1], 1);
+	ck_assert_uint_eq(got[2], 3);
+	ck_assert_uint_eq(k[0], 0);
+	ck_assert_uint_eq(v[0], GROUP);
+	ck_assert_uint_eq(q[0], 2 * GROUP);
+	ck_assert_uint_eq(q[1], 3 * GROUP);
+	/* Where it can no longer lie in its group it lies in the emptiest that has a gap. */
+	ck_assert_uint_eq(q[2], 2 * GROUP + GROUP / 2);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("isa.place");
@@ -296,6 +336,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_long_map_is_cut);
 	tcase_add_test(t, arrays_of_thousands_are_placed_one_behind_the_other);
 	tcase_add_loop_test(t, places_are_those_that_a_look_at_every_block_finds, 0, 2);
+	tcase_add_test(t, requests_get_as_many_buffers_as_have_room);
 	suite_add_tcase(s, t);
 	return s;
 }

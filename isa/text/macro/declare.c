@@ -583,9 +583,20 @@ bool npu_mac_place_pending(struct npu_mac *s)
 		return npu_mac_no_memory(s);
 	n = 0;
 	for (const struct npu_mac_object *o = s->pending; o; o = o->next)
-		requests[n++] = (struct npu_place_request){ o->name, o->accum, o->array, o->bytes, o->count,  o->bank,
-							    o->step, o->align, o->at,    o->locals, o->handles,
-							    o->line };
+		requests[n++] = (struct npu_place_request){
+			.name = o->name,
+			.accum = o->accum,
+			.array = o->array,
+			.bytes = o->bytes,
+			.count = o->count,
+			.group = o->bank,
+			.step = o->step,
+			.align = o->align,
+			.at = o->at,
+			.locals = o->locals,
+			.handles = o->handles,
+			.declared = o->line,
+		};
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
 	s->full = !ok;
