@@ -105,7 +105,8 @@ static void consider(struct search *s, uint64_t product)
 		return;
 	if (s->limit.dram) {
 		struct tile_cost cost = s->cost(s->capacity, s->args);
-		if (cost.dram > s->limit.dram || cost.array > s->limit.array)
+		uint64_t most = cost.second ? s->limit.dram : s->limit.dram + s->limit.second;
+		if (cost.dram > most || cost.array > s->limit.array)
 			return;
 	}
 	if (!fits(s, s->args, &unpaired, NULL))
@@ -153,6 +154,7 @@ static void find_pairs(struct search *s)
 	part = tiles < FEW_TILES ? FEW_TOLERANCE : TOLERANCE;
 	s->limit.dram = cost.dram + cost.dram / part;
 	s->limit.array = cost.array + cost.array / part;
+	s->limit.second = cost.second;
 	search_from(s, 0, 1);
 }
 
