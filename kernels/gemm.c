@@ -117,14 +117,14 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 	uint64_t down = tiles_of(g.m, g.tile_m), across = tiles_of(g.n, g.tile_n), size = g.in_bytes;
 	uint64_t stores = tile_traffic(g.m, g.n * g.out_bytes, g.tile_n * g.out_bytes, c->dram_granule);
 	bool waits = g.in == NPU_INT8 && 2 * g.tile_m * g.tile_n * g.out_bytes > c->limits.accum_bytes;
-	/* Rows off the granule cost more than they count. */
+	/* Rows off the granule cost more than they count, above all stores. */
 	bool whole = !c->dram_granule || (g.k * size % c->dram_granule == 0 && g.n * size % c->dram_granule == 0);
 	return (struct tile_cost){
 		.dram = across * tile_traffic(g.m, g.k * size, g.tile_k * size, c->dram_granule) +
 			down * tile_traffic(g.k, g.n * size, g.tile_n * size, c->dram_granule) +
 			stores,
 		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
-		.second = !waits ? 0 : whole ? 2 * stores : stores / 2,
+		.second = waits && whole ? 2 * stores : 0,
 	};
 }
 
