@@ -56,38 +56,46 @@ static bool gemm_bound(const struct npu_args *args, const struct npu_reference_i
 	return p.a && p.b && product_bound(&p, bound);
 }
 
+/* A product for each head, whose b is that of its key head; `p` is the first one's. */
+static bool heads_bound(const struct attn *a, struct product p, double *bound)
+{
+	const double *first_a = p.a, *first_b = p.b;
+	bool ok = p.a && p.b;
+	for (uint64_t h = 0; ok && h < a->heads; h++) {
+		p.a = first_a + h * p.m * p.k;
+		p.b = first_b + attn_kv_head(a, h) * a->seq * a->dim;
+		ok = product_bound(&p, bound + h * p.m * p.n);
+	}
+	return ok;
+}
+
 static bool qk_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
 {
 	struct attn a = attn_of(&npu_qk_tiled, args);
-	const double *Q = npu_reference_read(io, "Q", a.heads * a.seq_q * a.dim);
-	const double *K = npu_reference_read(io, "K", a.kv_heads * a.seq * a.dim);
-	bool ok = Q && K;
 	(void)exp_error;
-	for (uint64_t h = 0; ok && h < a.heads; h++) {
-		struct product p = {
-			a.seq_q, a.seq, a.dim, Q + h * a.seq_q * a.dim, K + attn_kv_head(&a, h) * a.seq * a.dim,
-			true,    a.type
-		};
-		ok = product_bound(&p, bound + h * a.seq_q * a.seq);
-	}
-	return ok;
+	return heads_bound(&a,
+			   (struct product){ .m = a.seq_q,
+					     .n = a.seq,
+					     .k = a.dim,
+					     .a = npu_reference_read(io, "Q", a.heads * a.seq_q * a.dim),
+					     .b = npu_reference_read(io, "K", a.kv_heads * a.seq * a.dim),
+					     .transpose_b = true,
+					     .type = a.type },
+			   bound);
 }
 
 static bool pv_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
 {
 	struct attn a = attn_of(&npu_pv_tiled, args);
-	const double *P = npu_reference_read(io, "P", a.heads * a.seq_q * a.seq);
-	const double *V = npu_reference_read(io, "V", a.kv_heads * a.seq * a.dim);
-	bool ok = P && V;
 	(void)exp_error;
-	for (uint64_t h = 0; ok && h < a.heads; h++) {
-		struct product p = {
-			a.seq_q, a.dim, a.seq, P + h * a.seq_q * a.seq, V + attn_kv_head(&a, h) * a.seq * a.dim,
-			false,   a.type
-		};
-		ok = product_bound(&p, bound + h * a.seq_q * a.dim);
-	}
-	return ok;
+	return heads_bound(&a,
+			   (struct product){ .m = a.seq_q,
+					     .n = a.dim,
+					     .k = a.seq,
+					     .a = npu_reference_read(io, "P", a.heads * a.seq_q * a.seq),
+					     .b = npu_reference_read(io, "V", a.kv_heads * a.seq * a.dim),
+					     .type = a.type },
+			   bound);
 }
 
 /* ---- softmax ---- */

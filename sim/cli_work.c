@@ -69,6 +69,16 @@ void work_fini(struct work *work)
 	config_fini(&work->config);
 }
 
+int work_run(const struct cli *cli, int (*run)(const struct cli *, const struct work *, void *context), void *context)
+{
+	struct work work;
+	struct npu_error err = { 0 };
+	bool ok = work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err);
+	int status = ok ? run(cli, &work, context) : cli_fail(&err);
+	work_fini(&work);
+	return status;
+}
+
 bool work_is_file(const char *name)
 {
 	if (is_plugin(name))

@@ -27,6 +27,8 @@ bool work_is_file(const char *name);
 /* A file, whatever is called by its name; nothing is asked of the machine but where buffers may lie. */
 bool work_file(struct work *, const struct cli *, const char *path, struct npu_error *err);
 void work_fini(struct work *);
+/* Both of them for the first word of the command line, then `run`, whose status it returns, and the end. */
+int work_run(const struct cli *, int (*run)(const struct cli *, const struct work *, void *context), void *context);
 
 /* Finds a kernel; an error names the nearest. */
 const struct npu_kernel *kernel_find(const char *name, struct npu_error *err);

@@ -109,17 +109,29 @@ static bool tensor(struct evaluation *e, const struct npu_reference_node *r, str
 
 /* ---- shapes ---- */
 
-static bool turn(struct evaluation *e, const struct npu_reference_node *r, struct grid *out)
+static uint64_t turned(const struct npu_reference_node *r, uint64_t i)
+{
+	uint64_t rows = r->shape[r->rank - 2], cols = r->shape[r->rank - 1], matrix = rows * cols;
+	return i / matrix * matrix + i % cols * rows + i % matrix / cols;
+}
+
+static uint64_t repeated(const struct npu_reference_node *r, uint64_t i)
+{
+	uint64_t matrix = r->shape[r->rank - 2] * r->shape[r->rank - 1];
+	return i / matrix / r->count * matrix + i % matrix;
+}
+
+/* Elements of the operand in other places: element i of the result is element from(i) of it. */
+static bool rearrange(struct evaluation *e, const struct npu_reference_node *r, struct grid *out,
+		      uint64_t (*from)(const struct npu_reference_node *, uint64_t))
 {
 	struct grid a;
 	if (!evaluate(e, r->a, &a))
 		return false;
 	bool ok = new_grid(e, r, out);
-	uint64_t rows = r->shape[r->rank - 2], cols = r->shape[r->rank - 1], matrix = rows * cols;
-	for (uint64_t i = 0; ok && i < a.n; i++) {
-		uint64_t from = i / matrix * matrix + i % cols * rows + i % matrix / cols;
-		out->value[i] = a.value[from];
-		out->error[i] = a.error[from];
+	for (uint64_t i = 0; ok && i < out->n; i++) {
+		out->value[i] = a.value[from(r, i)];
+		out->error[i] = a.error[from(r, i)];
 	}
 	out->exact = a.exact;
 	out->whole = a.whole;
@@ -129,24 +141,14 @@ static bool turn(struct evaluation *e, const struct npu_reference_node *r, struc
 	return ok;
 }
 
+static bool turn(struct evaluation *e, const struct npu_reference_node *r, struct grid *out)
+{
+	return rearrange(e, r, out, turned);
+}
+
 static bool repeat(struct evaluation *e, const struct npu_reference_node *r, struct grid *out)
 {
-	struct grid a;
-	if (!evaluate(e, r->a, &a))
-		return false;
-	bool ok = new_grid(e, r, out);
-	uint64_t matrix = r->shape[r->rank - 2] * r->shape[r->rank - 1];
-	for (uint64_t i = 0; ok && i < out->n; i++) {
-		uint64_t from = i / matrix / r->count * matrix + i % matrix;
-		out->value[i] = a.value[from];
-		out->error[i] = a.error[from];
-	}
-	out->exact = a.exact;
-	out->whole = a.whole;
-	out->type = a.type;
-	out->computed = a.computed;
-	free_grid(&a);
-	return ok;
+	return rearrange(e, r, out, repeated);
 }
 
 static bool hide(struct evaluation *e, const struct npu_reference_node *r, struct grid *out)

@@ -112,8 +112,15 @@ static bool write_result(const struct cli *cli, const struct format *format, con
 	return false;
 }
 
-static int check(const struct cli *cli, const struct format *format, enum check_values_mode values, const struct work *work)
+struct request {
+	const struct format *format;
+	enum check_values_mode values;
+};
+
+static int check(const struct cli *cli, const struct work *work, void *context)
 {
+	const struct request *request = context;
+	const struct format *format = request->format;
 	struct npu_error err = { 0 };
 	struct check_result result;
 	bool all = cli_value(cli, "all") != NULL;
@@ -128,7 +135,7 @@ static int check(const struct cli *cli, const struct format *format, enum check_
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bool ok = check_work(&result, work, cli->words[0], &options, &err);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	bool right = ok && check_values(&result, values, &err);
+	bool right = ok && check_values(&result, request->values, &err);
 	if (ok && options.redundant)
 		check_measure(&result);
 	if (right && write_result(cli, format, &result, &err))
@@ -146,17 +153,11 @@ static int check(const struct cli *cli, const struct format *format, enum check_
 
 static int run(struct cli *cli)
 {
-	struct work work = { 0 };
 	struct npu_error err = { 0 };
-	const struct format *format = find_format(cli, &err);
-	enum check_values_mode values;
-	if (!format || !find_value_mode(cli, &values, &err))
+	struct request request = { .format = find_format(cli, &err) };
+	if (!request.format || !find_value_mode(cli, &request.values, &err))
 		return cli_fail(&err);
-	int status = work_config(&work, cli, &err) && work_program(&work, cli, cli->words[0], &err)
-			 ? check(cli, format, values, &work)
-			 : cli_fail(&err);
-	work_fini(&work);
-	return status;
+	return work_run(cli, check, &request);
 }
 
 static void words_of(const char *option, struct cli_words *words)

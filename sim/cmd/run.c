@@ -268,22 +268,17 @@ static int run_and_warn(const struct cli *cli, const struct work *work, unsigned
 	return status ? status : warnings && cli_value(cli, "werror");
 }
 
+static int run_program(const struct cli *cli, const struct work *work, void *context)
+{
+	const unsigned *ideal = context;
+	return cli_value(cli, "check") ? run_and_check(cli, work, *ideal) : run_and_warn(cli, work, *ideal);
+}
+
 static int run(struct cli *cli)
 {
-	struct work work;
 	struct npu_error err = { 0 };
 	unsigned ideal = 0;
-	if (!check_options(cli, &ideal, &err))
-		return cli_fail(&err);
-	int status;
-	if (!work_config(&work, cli, &err) || !work_program(&work, cli, cli->words[0], &err))
-		status = cli_fail(&err);
-	else if (cli_value(cli, "check"))
-		status = run_and_check(cli, &work, ideal);
-	else
-		status = run_and_warn(cli, &work, ideal);
-	work_fini(&work);
-	return status;
+	return check_options(cli, &ideal, &err) ? work_run(cli, run_program, &ideal) : cli_fail(&err);
 }
 
 static void values(const char *option, struct cli_words *words)

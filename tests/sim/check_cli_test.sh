@@ -1,17 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim check at the command line: its text to the letter, exit statuses, JSON and SARIF.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+. "$SRC/tests/support/cli.sh"
 
 # status WANT ARGUMENT...: exit status of npusim check ARGUMENT...; its output is in out and err.
 status() {

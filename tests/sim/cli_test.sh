@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a person meets at the command line: every kind of bad input with its exact message and exit status, outputs that
 # cannot be written, pipes that close, and the commands that need no simulation.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0 checks=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+. "$SRC/tests/support/cli.sh"
 
 # refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr, which is "npusim: TEXT"; nothing on stdout.
 refuse() {

@@ -1,17 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim run --values as a person meets it: options that are wrong, files in and out, what is printed and reported.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0 checks=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+. "$SRC/tests/support/cli.sh"
 
 # says STATUS TEXT ARGUMENT...: `npusim run ...` ends with that status, and stderr is "npusim: TEXT" (nothing for "").
 says() {
