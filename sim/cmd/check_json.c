@@ -210,15 +210,18 @@ static json_t *location_json(const struct check_result *r, const struct check_pl
 			 "region", region);
 }
 
-/* "#2 matmul, i=0 j=2: reads, in macro tile used at qk.npu:22" */
+/* "#2 matmul, i=0 j=2, region "tile 0": reads, in macro tile used at qk.npu:22" */
 static json_t *site_text_json(const struct check_result *r, const struct npu_check_site *site)
 {
 	const struct npu_program *p = r->work->program;
 	char loops[256] = "", text[2048];
 	if (r->work->macro)
 		npu_macro_loop_values(r->work->macro, site->insn, loops, sizeof loops);
-	size_t used = (size_t)snprintf(text, sizeof text, "#%" PRIu32 " %s%s%s: %s", site->insn,
-				       npu_op_mnemonic(p->insns[site->insn].op), loops[0] ? ", " : "", loops, site->role);
+	uint32_t region = p->region[site->insn];
+	const char *name = region != NPU_NO_REGION ? p->regions[region].name : "";
+	size_t used = (size_t)snprintf(text, sizeof text, "#%" PRIu32 " %s%s%s%s%s%s: %s", site->insn,
+				       npu_op_mnemonic(p->insns[site->insn].op), loops[0] ? ", " : "", loops,
+				       name[0] ? ", region \"" : "", name, name[0] ? "\"" : "", site->role);
 	for (uint32_t call = p->place[site->insn].call; call && used < sizeof text; call = p->calls[call - 1].at.call) {
 		const struct npu_call *use = &p->calls[call - 1];
 		used += (size_t)snprintf(text + used, sizeof text - used, ", in macro %s used at %s:%" PRIu32, use->name,
@@ -261,10 +264,13 @@ static json_t *message_json(const struct npu_finding *f)
 static json_t *result_json(const struct check_result *r, const struct npu_finding *f)
 {
 	struct check_place place = check_place_of(r, f);
-	return json_pack("{s:s, s:I, s:s, s:{s:o}, s:[o], s:o, s:I}", "ruleId", npu_check_id(f->kind), "ruleIndex",
+	return json_pack("{s:s, s:I, s:s, s:{s:o}, s:[o], s:o, s:I, s:{s:o, s:o, s:o, s:o}}", "ruleId", npu_check_id(f->kind), "ruleIndex",
 			 (json_int_t)f->kind, "level", npu_check_severity_name(npu_check_severity_of(f->kind)),
 			 "message", "text", message_json(f), "locations", location_json(r, &place), "relatedLocations",
-			 related_json(r, f), "occurrenceCount", (json_int_t)f->count);
+			 related_json(r, f), "occurrenceCount", (json_int_t)f->count, "properties", "range",
+			 bytes_json(&f->bytes), "waits", number_or_null(f->kind == NPU_CHECK_REDUNDANT ? f->cost : 0),
+			 "cost_bytes", number_or_null(f->kind == NPU_CHECK_REDUNDANT ? 0 : f->cost), "cost_cycles",
+			 cost_json(r, f));
 }
 
 json_t *check_sarif(const struct check_result *r)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim check at the command line: its text to the letter, exit statuses, JSON and SARIF.
-. "$SRC/tests/support/cli.sh"
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # status WANT ARGUMENT...: exit status of npusim check ARGUMENT...; its output is in out and err.
 status() {
@@ -271,6 +271,14 @@ status 0 twice.npu --redundant --format json
 with=$(cycles twice.npu) without=$(sed 's/ wait a$//; s/ post a$//; s/^.sem a, b/.sem b/' twice.npu | cycles -)
 [ "$(jq -c '[.findings[] | [.semaphore, .waits, .cost_cycles]]' out)" = "[[\"a\",1,$((with - without))]]" ] ||
     fail "the cost of a wait is not $with - $without: $(jq -c .findings out)"
+status 0 twice.npu --redundant --format sarif
+[ "$(jq -c '[.runs[0].results[].properties | [.waits, .cost_cycles]]' out)" = "[[1,$((with - without))]]" ] || fail 'SARIF of a cost'
+# Off the granule by where it begins, or only by its stride.
+printf 'load sram:0x0, dram:0x10 rows=4 cols=16 dram_stride=64\nload sram:0x400, dram:0x1000 rows=4 cols=32 dram_stride=80\n' >off.npu
+status 0 off.npu --format json
+[ "$(jq -c '[.findings[] | select(.kind == "dram-granule") | [.text, .cost_bytes]]' out)" = \
+    '[["#0 load (dram) begins off the DRAM granule of 32 bytes: 128 bytes moved in vain",128],["#1 load (dram) has a stride off the DRAM granule of 32 bytes: 64 bytes moved in vain",64]]' ] ||
+    fail "granules: $(jq -c '[.findings[] | [.text, .cost_bytes]]' out)"
 status 0 twice.npu --redundant
 grep -qx "  costs no cycle of $(printf "%'d" "$with" | sed 's/^\([0-9]\)\([0-9]\{3\}\)$/\1,\2/') (1 wait)" out || fail "no cost: $(cat out)"
 # Nothing is measured of a program with errors.
@@ -318,7 +326,9 @@ place = result["locations"][0]["physicalLocation"]
 assert place["artifactLocation"]["uri"] == "qk.npu"
 assert place["region"] == {"startLine": 22, "startColumn": 10, "endColumn": 14}
 related = result["relatedLocations"]
-assert [l["message"]["text"] for l in related] == ["#7 load: writes", "#2 matmul: reads"]
+assert [l["message"]["text"] for l in related] == ['#7 load, region "tile 2": writes', '#2 matmul, region "tile 0": reads']
+assert result["properties"] == {"range": {"memory": "sram", "first": 0, "last": 8191, "bytes": 8192, "name": "k[0]"},
+    "waits": None, "cost_bytes": None, "cost_cycles": None}
 # A message has real line breaks, and no backslash that stands for one.
 assert result["message"]["text"].split("\n")[1:] == ["missing edge: #2 matmul -> #7 load",
     "fix: line 22 waits for k_free[0], which line 13 posts when it ends"], result["message"]["text"]

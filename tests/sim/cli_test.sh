@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a person meets at the command line: every kind of bad input with its exact message and exit status, outputs that
 # cannot be written, pipes that close, and the commands that need no simulation.
-. "$SRC/tests/support/cli.sh"
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr, which is "npusim: TEXT"; nothing on stdout.
 refuse() {

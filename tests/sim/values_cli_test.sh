@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim run --values as a person meets it: options that are wrong, files in and out, what is printed and reported.
-. "$SRC/tests/support/cli.sh"
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # says STATUS TEXT ARGUMENT...: `npusim run ...` ends with that status, and stderr is "npusim: TEXT" (nothing for "").
 says() {
