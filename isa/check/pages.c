@@ -137,7 +137,12 @@ static const char *since_text(struct npu_checker *c, const struct page *page)
 {
 	if (!page || page->since == NPU_CHECK_NOBODY)
 		return "no record has given it to anybody";
-	return npu_checker_text(c, "by the record before #%" PRIu32, c->program->pages[page->since].insn);
+	const struct npu_place *place = c->program->page_place ? &c->program->page_place[page->since] : NULL;
+	uint32_t before = c->program->pages[page->since].insn;
+	if (!place || !place->line)
+		return npu_checker_text(c, "by the record before #%" PRIu32, before);
+	return npu_checker_text(c, "by the record before #%" PRIu32 " (%s:%" PRIu32 ")", before, c->program->files[place->file],
+				place->line);
 }
 
 /* An access to a page: through a block table, which says whose it is meant to be, or by its address. */

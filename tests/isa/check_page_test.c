@@ -66,9 +66,9 @@ START_TEST(a_plain_load_or_store_uses_pages_that_are_somebodys)
 	says(POOL ".page pool 2 owned 1\n" LOAD("0x1f0", "2"), NPU_CHECK_PAGE_FREE,
 	     "#0 load (dram, page 1) reads a page of pool that is free", "no record has given it to anybody");
 	says(POOL ".page pool 2 owned 1\n.page pool 2 free\n" LOAD("0x210", "1"), NPU_CHECK_PAGE_FREE,
-	     "#0 load (dram, page 2) reads a page of pool that is free", "by the record before #0");
+	     "#0 load (dram, page 2) reads a page of pool that is free", "by the record before #0 (t.npu:3)");
 	says(POOL ".page pool 2 shared\n.sem s\n" STORE("0x2f0", "1"), NPU_CHECK_PAGE_SHARED,
-	     "#1 store (dram, page 2) writes a page of pool that is shared", "by the record before #0");
+	     "#1 store (dram, page 2) writes a page of pool that is shared", "by the record before #0 (t.npu:2)");
 	/* Rows 768 bytes apart: pages 2 and 5, not those between. */
 	clean(POOL ".page pool 2 shared\n.page pool 5 owned 4\nload sram:0x0, dram:0x200 rows=2 cols=8 dram_stride=768\n");
 }
@@ -88,7 +88,7 @@ START_TEST(a_page_of_another_sequence_is_named_by_its_table_entry)
 {
 	says(POOL TABLE ".page pool 2 owned 1\n.page pool 5 owned 2\n" GATHER("t"), NPU_CHECK_PAGE_OWNER,
 	     "#0 gather (entry 1 of table t, page 5) reads a page of pool that belongs to sequence 2, not 1",
-	     "by the record before #0");
+	     "by the record before #0 (t.npu:5)");
 }
 END_TEST
 
@@ -99,14 +99,14 @@ START_TEST(a_free_page_must_not_be_touched)
 	     "no record has given it to anybody");
 	says(POOL TABLE ".page pool 2 owned 1\n.page pool 5 owned 1\n" GATHER("t") ".page pool 5 free\n" GATHER("t"),
 	     NPU_CHECK_PAGE_FREE, "#1 gather (entry 1 of table t, page 5) reads a page of pool that is free",
-	     "by the record before #1");
+	     "by the record before #1 (t.npu:7)");
 }
 END_TEST
 
 START_TEST(a_shared_page_is_read_only)
 {
 	says(".sem s\n" POOL TABLE ".page pool 2 owned 1\n.page pool 5 shared\n" SCATTER("t"), NPU_CHECK_PAGE_SHARED,
-	     "#1 scatter (entry 1 of table t, page 5) writes a page of pool that is shared", "by the record before #0");
+	     "#1 scatter (entry 1 of table t, page 5) writes a page of pool that is shared", "by the record before #0 (t.npu:6)");
 	clean(".sem s\n" POOL TABLE ".page pool 2 owned 1\n.page pool 5 owned 1\n" SCATTER("t"));
 }
 END_TEST
