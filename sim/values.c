@@ -346,12 +346,18 @@ bool values_dump(const struct values *v, const char *name, const char *path, str
 double values_seconds(const struct values_request *r)
 {
 	/* Compared: execution, reference and bounds. An element is filled, referred to, judged, and passes the vector engine. */
-	const double mac_executed = 0.5e-9, mac_compared = 1.4e-9, element = 0.25e-6, instruction = 0.5e-6;
+	const double mac_executed = 0.5e-9, mac_compared = 1.4e-9, element = 0.25e-6, byte = 1e-9, instruction = 0.5e-6;
 	const struct npu_program *p = r->program;
-	double macs = 0, elements = 0;
-	for (uint32_t i = 0; i < p->ninsns; i++)
+	double macs = 0, elements = 0, bytes = 0;
+	for (uint32_t i = 0; i < p->ninsns; i++) {
+		struct npu_access access[NPU_MAX_ACCESSES];
+		unsigned n = npu_insn_accesses(&p->insns[i], access);
 		macs += (double)npu_insn_macs(&p->insns[i]);
+		for (unsigned a = 0; a < n; a++)
+			bytes += (double)access[a].rows * (double)access[a].row_bytes;
+	}
 	for (uint32_t i = 0; i < p->ntensors; i++)
 		elements += (double)values_elements(&p->tensors[i]);
-	return macs * (values_has_any_reference(r) ? mac_compared : mac_executed) + elements * element + p->ninsns * instruction;
+	return macs * (values_has_any_reference(r) ? mac_compared : mac_executed) + elements * element + bytes * byte +
+	       p->ninsns * instruction;
 }

@@ -172,6 +172,11 @@ status 0 flash_attention seq=2048 heads=8 head_dim=128
 grep -q '; values not compared: it would take about [0-9]* s (--values yes)$' out || fail "no word of what was left out: $(cat out)"
 status 0 flash_attention seq=2048 heads=8 head_dim=128 --format json
 [ "$(jq -r .values out)" = skipped ] || fail 'JSON of what was left out'
+# Neither is a program that moves more than it multiplies: 40,000 loads of 64 KiB.
+printf '.tensor A[64, 512] fp16 in\n.tensor C[64, 512] fp16 out = A\n.sram a[64, 512] fp16\n.sem s\n.for i in 0..40000\nload a, A\n.end\nload a, A post s\nstore C, a wait s\n' >moves.npu
+status 0 moves.npu
+grep -q '; values not compared: it would take about [0-9]* s' out || fail "$(tail -1 out)"
+status 0 moves.npu --values no
 status 2 gm.npu --values yes
 [ "$(cat err)" = 'npusim: --values yes: gm.npu has no reference; a kernel has one, and so has an out tensor with = EXPRESSION' ] || fail "$(cat err)"
 status 2 gm.npu --values maybe
