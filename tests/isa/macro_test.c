@@ -431,6 +431,10 @@ static char *read_file(void *context, const char *path, uint64_t *nbytes, struct
 		{ "dir/bad.npu", "sync.load\n\nsync.lod\n" },
 		{ "sys/std.npu", ".let std = 7\n" },
 		{ "dir/copy.npu", ".let std = 7\n" },
+		{ "dir/x/../std.npu", ".let std = 7\n" },
+		{ "dir/.//std.npu", ".let std = 7\n" },
+		{ "dir/x/.././/std.npu", ".let std = 7\n" },
+		{ "dir/../../std.npu", ".let std = 7\n" },
 		{ "dir/a.npu", ".include once \"b.npu\"\n.macro a\nb\n.end\n" },
 		{ "dir/b.npu", ".include once \"a.npu\"\n.macro b\nsync.load\n.end\n" },
 	};
@@ -480,12 +484,21 @@ START_TEST(a_file_that_is_wanted_once_is_passed_over_when_it_was_read)
 	ck_assert_msg(m != NULL, "%s", err.text);
 	ck_assert_uint_eq(m->program->ninsns, 1);
 	npu_macro_free(m);
-	/* by another name it is the same text */
-	m = assemble_in_folder(".include \"copy.npu\"\n.let std = 8\n.include once \"std.npu\"\n.for i in 0..std\nsync.load\n.end\n",
-			       &err);
-	ck_assert_msg(m != NULL, "%s", err.text);
-	ck_assert_uint_eq(m->program->ninsns, 8);
-	npu_macro_free(m);
+	/* by another path it is the same file; the same text elsewhere is not, for what it includes may be other files */
+	static const struct {
+		const char *name;
+		unsigned insns;
+	} others[] = { { "copy.npu", 7 }, { ".//std.npu", 8 }, { "x/.././/std.npu", 8 }, { "../../std.npu", 7 } };
+	for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+		char text[256];
+		snprintf(text, sizeof text,
+			 ".include \"x/../std.npu\"\n.let std = 8\n.include once \"%s\"\n.for i in 0..std\nsync.load\n.end\n",
+			 others[i].name);
+		m = assemble_in_folder(text, &err);
+		ck_assert_msg(m != NULL, "%s", err.text);
+		ck_assert_uint_eq(m->program->ninsns, others[i].insns);
+		npu_macro_free(m);
+	}
 	ck_assert_ptr_null(assemble_in_folder(".include once \"none.npu\"\n", &err));
 	ck_assert_ptr_nonnull(strstr(err.text, "none.npu is neither"));
 }

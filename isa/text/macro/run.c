@@ -364,19 +364,53 @@ static bool find_file(struct npu_mac *s, const char *name, struct npu_mac_span s
 	return true;
 }
 
-/* By name or, where a file has several, by contents. */
-static bool same_file(const struct npu_mac_file *a, const struct npu_mac_file *b)
+/* The last step before *end, which moves in front of it; what . and .. mean is passed over. Empty at the beginning of the path;
+ * NULL where .. goes beyond it. */
+static const char *last_step(const char *path, const char **end, const char **step_end)
 {
-	size_t size = (size_t)(a->source.end - a->source.begin);
-	return strcmp(a->source.file, b->source.file) == 0 ||
-	       (size && size == (size_t)(b->source.end - b->source.begin) &&
-		memcmp(a->source.begin, b->source.begin, size) == 0);
+	unsigned skip = 0;
+	for (;;) {
+		while (*end > path && (*end)[-1] == '/')
+			--*end;
+		const char *stop = *end, *begin = stop;
+		while (begin > path && begin[-1] != '/')
+			begin--;
+		size_t length = (size_t)(stop - begin);
+		*end = begin;
+		bool up = length == 2 && memcmp(begin, "..", 2) == 0, here = length == 1 && *begin == '.';
+		if (length && (up || here || skip)) {
+			skip += up;
+			skip -= !up && !here;
+			continue;
+		}
+		*step_end = stop;
+		return skip ? NULL : begin;
+	}
+}
+
+/* Whether two paths are written to the same file: a/./b, a//b and a/x/../b are. */
+static bool same_path(const char *a, const char *b)
+{
+	const char *a_end = a + strlen(a), *b_end = b + strlen(b);
+	if (strcmp(a, b) == 0)
+		return true;
+	if ((*a == '/') != (*b == '/'))
+		return false;
+	for (;;) {
+		const char *a_stop, *b_stop, *x = last_step(a, &a_end, &a_stop), *y = last_step(b, &b_end, &b_stop);
+		if (!x || !y)
+			return false;
+		if (a_stop - x != b_stop - y || memcmp(x, y, (size_t)(a_stop - x)) != 0)
+			return false;
+		if (a_stop == x)
+			return true;
+	}
 }
 
 static bool was_read(const struct npu_mac *s, const struct npu_mac_file *file)
 {
 	for (const struct npu_mac_file *f = s->files; f; f = f->next)
-		if (f != file && same_file(f, file))
+		if (f != file && same_path(f->source.file, file->source.file))
 			return true;
 	return false;
 }
@@ -391,10 +425,10 @@ static bool run_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 		return false;
 	if (stmt->plain.once && was_read(s, file))
 		return true;
-	/* open files are those around this line; the text is the same file whatever its name */
+	/* open files are those around this line */
 	const struct npu_mac_cursor outside = s->cursor;
 	for (const struct npu_mac_open *o = s->open; o; o = o->below)
-		if (strcmp(o->file->source.file, file->source.file) == 0)
+		if (same_path(o->file->source.file, file->source.file))
 			return npu_mac_refuse(s, stmt->plain.span, "%s includes itself", stmt->plain.text);
 	s->frame = &frame;
 	s->includes++;
