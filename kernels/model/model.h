@@ -5,6 +5,7 @@
 #define NPU_KERNELS_MODEL_H
 
 #include "isa/error.h"
+#include "isa/limits.h"
 #include "isa/transformer.h"
 
 enum model_phase { MODEL_DECODE, MODEL_PREFILL };
@@ -83,7 +84,9 @@ struct model_plan {
 	unsigned nnotes;
 };
 
-/* The operators of a step. False with an error that names the field or parameter that no kernel can do. */
-bool model_plan(const struct transformer *, const struct model_ask *, struct model_plan *, struct npu_error *);
+/* The operators of a step, with kernels that suit the capacities. False with an error that names the field or parameter that no
+ * kernel can do. */
+bool model_plan(const struct transformer *, const struct model_ask *, const struct npu_capacity *, struct model_plan *,
+		struct npu_error *);
 
 #endif

@@ -8,17 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows up to which the weights pass once with all rows of activations in SRAM (gemv); more are tiled (gemm). */
-enum { FEW_ROWS = 16 };
+/* Rows up to which the weights pass once with all rows of activations in a quarter of SRAM (gemv); more are tiled (gemm). */
+enum { FEW_ROWS = 128 };
 
 struct build {
 	const struct transformer *t;
 	const struct model_ask *ask;
+	const struct npu_capacity *capacity;
 	struct model_plan *plan;
-	struct npu_error *err;
 	unsigned section;
 	uint64_t tokens;
-	bool ok;
 };
 
 static const char *type_name(enum model_type type)
@@ -79,7 +78,8 @@ static void project(struct build *b, const char *name, uint64_t repeat, uint64_t
 {
 	const struct model_ask *ask = b->ask;
 	enum model_type type = quantised ? ask->weights : MODEL_FP16;
-	struct model_op *op = begin(b, name, m <= FEW_ROWS && npu_kernel_find("gemv") ? "gemv" : "gemm", repeat);
+	bool few = m <= FEW_ROWS && 2 * m * k <= b->capacity->limits.sram_bytes / 4;
+	struct model_op *op = begin(b, name, few ? "gemv" : "gemm", repeat);
 	arg(op, "m=%" PRIu64, m);
 	arg(op, "n=%" PRIu64, n);
 	arg(op, "k=%" PRIu64, k);
@@ -134,25 +134,44 @@ static void attention_shape(struct model_op *op, const struct transformer *t)
 	arg(op, "head_dim=%" PRIu32, t->head_dim);
 }
 
+static void attend_decode(struct build *b, uint64_t seen)
+{
+	const struct model_ask *ask = b->ask;
+	struct model_op *op = begin(b, "attention (paged)", "decode_attention_paged", 1);
+	arg(op, "batch=%" PRIu32, ask->batch);
+	arg(op, "seq=%" PRIu64, seen);
+	attention_shape(op, b->t);
+	arg(op, "page=%" PRIu32, ask->page);
+	arg(op, "kv=%s", type_name(ask->kv));
+	op->along = "batch";
+}
+
 static void attend(struct build *b, bool windowed)
 {
 	const struct transformer *t = b->t;
 	const struct model_ask *ask = b->ask;
 	uint64_t seen = windowed ? least(ask->context, t->window) : ask->context;
-	struct model_op *op = begin(b, "attention", "flash_attention", ask->batch);
-	attention_shape(op, t);
 	if (ask->phase == MODEL_DECODE) {
-		arg(op, "seq=%" PRIu64, seen);
-		arg(op, "seq_q=1");
+		attend_decode(b, seen);
 		return;
 	}
-	arg(op, "seq=%" PRIu32, ask->context);
-	if (seen < ask->context) {
-		arg(op, "mask=window");
-		arg(op, "window=%" PRIu64, seen);
-	} else {
-		arg(op, "mask=causal");
+	if (seen == ask->context) {
+		struct model_op *op = begin(b, "attention (paged)", "prefill_attention_paged", 1);
+		arg(op, "batch=%" PRIu32, ask->batch);
+		arg(op, "seq=%" PRIu32, ask->context);
+		arg(op, "chunk=%" PRIu32, ask->context);
+		attention_shape(op, t);
+		arg(op, "page=%" PRIu32, ask->page);
+		arg(op, "kv=%s", type_name(ask->kv));
+		op->along = "heads";
+		return;
 	}
+	struct model_op *op = begin(b, "attention (window)", "flash_attention", ask->batch);
+	attention_shape(op, t);
+	arg(op, "seq=%" PRIu32, ask->context);
+	arg(op, "mask=window");
+	arg(op, "window=%" PRIu64, seen);
+	op->along = "heads";
 }
 
 static void attention(struct build *b, bool windowed)
@@ -351,9 +370,10 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 	return true;
 }
 
-bool model_plan(const struct transformer *t, const struct model_ask *ask, struct model_plan *plan, struct npu_error *err)
+bool model_plan(const struct transformer *t, const struct model_ask *ask, const struct npu_capacity *capacity,
+		struct model_plan *plan, struct npu_error *err)
 {
-	struct build b = { .t = t, .ask = ask, .plan = plan, .err = err, .tokens = model_tokens(ask), .ok = true };
+	struct build b = { .t = t, .ask = ask, .capacity = capacity, .plan = plan, .tokens = model_tokens(ask) };
 	*plan = (struct model_plan){ 0 };
 	if (!check(t, ask, err))
 		return false;

@@ -110,12 +110,6 @@ static int list(void)
 
 /* ---- the step ---- */
 
-static unsigned parallel(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	return cpus < 1 ? 1 : cpus > 8 ? 8 : (unsigned)cpus;
-}
-
 static int write_json(const struct cli *cli, const struct model_step *s, const struct npu_args *args)
 {
 	char line[512] = "";
@@ -131,7 +125,7 @@ static int run_step(const struct cli *cli, struct model_step *s, const struct np
 	struct npu_error err = { 0 };
 	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	bool plan = cli_value(cli, "plan") != NULL;
-	if (!(plan ? model_step_measure(s, &err) : model_step_run(s, parallel(), &err)))
+	if (!(plan ? model_step_measure(s, &err) : model_step_run(s, model_parallel(), &err)))
 		return cli_fail(&err);
 	int status = 0;
 	if (report_wants_lines(cli)) {

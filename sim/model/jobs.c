@@ -156,6 +156,12 @@ static void collect(struct pool *p)
 	}
 }
 
+unsigned model_parallel(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	return cpus < 1 ? 1 : cpus > 8 ? 8 : (unsigned)cpus;
+}
+
 /* Once one has failed, none begins; those before it have begun, so the first failure is always the same one. */
 bool model_jobs_run(struct model_job *jobs, unsigned n, const struct config *config, unsigned parallel,
 		    struct npu_error *err)

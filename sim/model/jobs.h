@@ -15,6 +15,9 @@ struct model_job {
 	struct model_figures out; /* once run */
 };
 
+/* As many processes at a time as there are processors, within reason. */
+unsigned model_parallel(void);
+
 /* Runs all, `parallel` at a time; false with the error of the first that failed, in their order, the others ended. */
 bool model_jobs_run(struct model_job *jobs, unsigned n, const struct config *, unsigned parallel, struct npu_error *err);
 

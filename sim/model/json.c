@@ -116,9 +116,9 @@ static json_t *operators_json(const struct model_step *s)
 		put(row, "name", json_string(op->name));
 		put(row, "section", json_string(section->name));
 		put(row, "kernel", json_string(op->kernel));
-		put(row, "params", report_json_args(r->kernel, &r->args, NULL));
+		put(row, "params", report_json_args(s->runs[i].kernel, &s->runs[i].args, NULL));
 		put_uint(row, "count", (uint64_t)op->repeat * section->count);
-		put(row, "drawn_out", json_boolean(r->lengths[2] > 0));
+		put(row, "drawn_out", json_boolean(s->runs[i].lengths[2] > 0));
 		put_uint(row, "sram_peak_bytes", r->total.sram_peak_bytes);
 		put_uint(row, "accum_peak_bytes", r->total.accum_peak_bytes);
 		put_figures(row, &r->total, &s->config->hw);

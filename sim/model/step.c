@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About the work of a simulation, in bursts of DRAM: an operator of more than DRAWN_OUT is drawn out from one of about SAMPLE
- * and one of twice that. An instruction costs as much as several bursts. */
-enum { BURST = 256, INSN_BURSTS = 8, SAMPLE = 1 << 15, DRAWN_OUT = 4 * SAMPLE };
-
 static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
 
 static bool fits(struct model_step *s, struct npu_error *err)
@@ -31,24 +27,11 @@ static bool fits(struct model_step *s, struct npu_error *err)
 static bool resolve(struct model_step *s, unsigned i, struct npu_error *err)
 {
 	const struct model_op *op = &s->plan.ops[i];
-	struct model_step_op *r = &s->ops[i];
-	struct npu_capacity capacity = hw_capacity(&s->config->hw);
-	r->kernel = npu_kernel_find(op->kernel);
-	if (!r->kernel)
-		return npu_fail(err, NPU_ERR_INTERNAL, "%s: there is no kernel %s", op->name, op->kernel);
-	npu_args_init(r->kernel, &r->args);
+	const char *args[MODEL_ARGS];
 	for (unsigned a = 0; a < op->nargs; a++)
-		if (!npu_args_set(r->kernel, &r->args, op->args[a], err)) {
-			npu_error_before(err, "%s: %s: ", op->name, op->kernel);
-			return false;
-		}
-	if (!(r->kernel->resolve ? r->kernel->resolve(&capacity, &r->args, err)
-				 : npu_args_check(r->kernel, &r->args, err))) {
-		npu_error_before(err, "%s: %s: ", op->name, op->kernel);
-		return false;
-	}
-	r->expect = r->kernel->expect ? r->kernel->expect(&r->args) : (struct npu_expect){ 0 };
-	return true;
+		args[a] = op->args[a];
+	s->runs[i] = (struct model_run){ .name = op->name, .along = op->along };
+	return model_run_resolve(&s->runs[i], op->kernel, args, op->nargs, s->config, err);
 }
 
 struct model_step *model_step_new(const struct transformer *dims, const struct model_ask *ask,
@@ -63,7 +46,8 @@ struct model_step *model_step_new(const struct transformer *dims, const struct m
 	s->ask = ask;
 	s->config = config;
 	s->exact = exact;
-	bool ok = model_plan(dims, ask, &s->plan, err) && fits(s, err);
+	struct npu_capacity capacity = hw_capacity(&config->hw);
+	bool ok = model_plan(dims, ask, &capacity, &s->plan, err) && fits(s, err);
 	for (unsigned i = 0; ok && i < s->plan.nops; i++)
 		ok = resolve(s, i, err);
 	if (ok)
@@ -87,8 +71,8 @@ bool model_step_measure(struct model_step *s, struct npu_error *err)
 {
 	struct npu_capacity capacity = hw_capacity(&s->config->hw);
 	for (unsigned i = 0; i < s->plan.nops; i++) {
-		struct npu_args args = s->ops[i].args;
-		struct npu_program *program = npu_kernel_build(s->ops[i].kernel, &capacity, &args, err);
+		struct npu_args args = s->runs[i].args;
+		struct npu_program *program = npu_kernel_build(s->runs[i].kernel, &capacity, &args, err);
 		if (!program || !npu_program_fits(program, &capacity.limits, err)) {
 			npu_error_before(err, "%s: ", s->plan.ops[i].name);
 			npu_program_free(program);
@@ -98,118 +82,6 @@ bool model_step_measure(struct model_step *s, struct npu_error *err)
 		npu_program_free(program);
 	}
 	return true;
-}
-
-/* ---- jobs ---- */
-
-struct jobs {
-	struct model_job *list;
-	unsigned n, room;
-	struct npu_error *err;
-};
-
-static bool same(const struct model_job *a, const struct model_job *b)
-{
-	return a->kernel == b->kernel && a->dram_from == b->dram_from &&
-	       memcmp(a->args.value, b->args.value, a->kernel->nparams * sizeof a->args.value[0]) == 0;
-}
-
-/* The number of a job, one that is there already where it is the same; UINT_MAX when out of memory. */
-static unsigned add(struct jobs *jobs, const struct model_job *job)
-{
-	for (unsigned i = 0; i < jobs->n; i++)
-		if (same(&jobs->list[i], job))
-			return i;
-	if (jobs->n == jobs->room) {
-		unsigned room = jobs->room ? 2 * jobs->room : 64;
-		struct model_job *list = realloc(jobs->list, room * sizeof *list);
-		if (!list) {
-			npu_fail(jobs->err, NPU_ERR_MEMORY, "out of memory");
-			return UINT_MAX;
-		}
-		jobs->list = list;
-		jobs->room = room;
-	}
-	jobs->list[jobs->n] = *job;
-	return jobs->n++;
-}
-
-/* A parameter along which an operator repeats itself: what goes with it, and in what steps. */
-struct along {
-	int param, with; /* `with` in proportion; -1: nothing */
-	int64_t full, step;
-};
-
-static bool along_of(const struct model_op *op, const struct model_step_op *r, struct along *a)
-{
-	char tile[MODEL_ARG];
-	if (!op->along)
-		return false;
-	*a = (struct along){ npu_param_index(r->kernel, op->along), -1, 0, 1 };
-	if (a->param < 0)
-		return false;
-	a->full = r->args.value[a->param];
-	if (strcmp(op->along, "heads") == 0 && (a->with = npu_param_index(r->kernel, "kv_heads")) >= 0)
-		a->step = a->full / r->args.value[a->with];
-	snprintf(tile, sizeof tile, "tile_%s", op->along);
-	int64_t step = npu_arg(r->kernel, &r->args, tile, 0);
-	if (step > 0 && step < a->full)
-		a->step = step;
-	return true;
-}
-
-/* The same operator, shorter, with the tiles of the whole one. */
-static struct npu_args shortened(const struct model_step_op *r, const struct along *a, int64_t length)
-{
-	struct npu_args args = r->args;
-	for (unsigned i = 0; i < r->kernel->nparams; i++)
-		args.named[i] = true;
-	args.value[a->param] = length;
-	if (a->with >= 0)
-		args.value[a->with] = r->args.value[a->with] * length / a->full;
-	return args;
-}
-
-/* Lengths of the two runs that a long operator is drawn out from; false: it is run as it is. */
-static bool sample(const struct model_op *op, const struct model_step_op *r, struct along *a, int64_t length[2])
-{
-	double work = (double)(r->expect.dram_read_bytes + r->expect.dram_write_bytes) / BURST +
-		      (double)r->expect.instructions * INSN_BURSTS;
-	if (work < DRAWN_OUT || !along_of(op, r, a))
-		return false;
-	double steps = (double)a->full / (double)a->step * SAMPLE / work;
-	length[0] = a->step * ((int64_t)steps + 1);
-	length[1] = 2 * length[0];
-	return length[1] <= a->full / 2;
-}
-
-static bool plan_op(struct model_step *s, unsigned i, struct jobs *jobs)
-{
-	const struct model_op *op = &s->plan.ops[i];
-	struct model_step_op *r = &s->ops[i];
-	struct along along;
-	int64_t length[2];
-	struct model_job job = { .kernel = r->kernel, .args = r->args, .name = op->name };
-	r->runs[1] = UINT_MAX;
-	if (!sample(op, r, &along, length))
-		return (r->runs[0] = add(jobs, &job)) != UINT_MAX;
-	for (unsigned k = 0; k < 2; k++) {
-		job.args = shortened(r, &along, length[k]);
-		r->lengths[k] = (double)length[k];
-		if ((r->runs[k] = add(jobs, &job)) == UINT_MAX)
-			return false;
-	}
-	r->lengths[2] = (double)along.full;
-	return true;
-}
-
-static struct model_figures one_run(const struct model_step_op *r, const struct model_job *jobs)
-{
-	struct model_figures f;
-	if (r->runs[1] == UINT_MAX)
-		return jobs[r->runs[0]].out;
-	model_figures_draw_out(&f, &jobs[r->runs[0]].out, r->lengths[0], &jobs[r->runs[1]].out, r->lengths[1], r->lengths[2]);
-	return f;
 }
 
 static void sum_up(struct model_step *s)
@@ -223,23 +95,18 @@ static void sum_up(struct model_step *s)
 /* Layers of a kind are alike. */
 static bool run_once(struct model_step *s, unsigned parallel, struct npu_error *err)
 {
-	struct jobs jobs = { .err = err };
-	bool ok = true;
-	for (unsigned i = 0; ok && i < s->plan.nops; i++)
-		ok = plan_op(s, i, &jobs);
-	ok = ok && model_jobs_run(jobs.list, jobs.n, s->config, parallel, err);
-	for (unsigned i = 0; ok && i < s->plan.nops; i++) {
+	if (!model_runs(s->runs, s->plan.nops, s->config, parallel, &s->njobs, err))
+		return false;
+	for (unsigned i = 0; i < s->plan.nops; i++) {
 		const struct model_op *op = &s->plan.ops[i];
 		const struct model_section *section = &s->plan.sections[op->section];
-		struct model_figures one = one_run(&s->ops[i], jobs.list);
-		model_figures_add(&s->ops[i].total, &one, (double)op->repeat * section->count);
+		const struct model_figures *one = &s->runs[i].one;
+		model_figures_add(&s->ops[i].total, one, (double)op->repeat * section->count);
 		for (uint32_t l = 0; section->is_layer && l < s->dims->layers; l++)
 			if (s->plan.section_of[l] == op->section)
-				model_figures_add(&s->layers[l], &one, op->repeat);
+				model_figures_add(&s->layers[l], one, op->repeat);
 	}
-	s->njobs = jobs.n;
-	free(jobs.list);
-	return ok;
+	return true;
 }
 
 /* ---- exact ---- */
@@ -248,7 +115,7 @@ enum { PAGE = 4096 };
 
 /* The runs of a step in its order: of each, its job. */
 struct exact {
-	struct jobs jobs;
+	struct model_jobs jobs;
 	unsigned *order, n, room;
 	uint64_t weights; /* bytes of those that lie before */
 };
@@ -297,11 +164,11 @@ static uint64_t address(const struct model_step *s, const struct exact *e, unsig
 
 static bool plan_visit(struct model_step *s, unsigned op, unsigned layer, struct exact *e)
 {
-	struct model_job job = { .kernel = s->ops[op].kernel, .args = s->ops[op].args, .name = s->plan.ops[op].name };
+	struct model_job job = { .kernel = s->runs[op].kernel, .args = s->runs[op].args, .name = s->plan.ops[op].name };
 	(void)layer;
 	job.dram_from = address(s, e, op);
 	e->weights += s->plan.ops[op].weight_bytes;
-	unsigned at = add(&e->jobs, &job);
+	unsigned at = model_jobs_add(&e->jobs, &job);
 	return at != UINT_MAX && follow(e, at);
 }
 

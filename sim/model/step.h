@@ -4,19 +4,14 @@
 #define NPU_SIM_MODEL_STEP_H
 
 #include "kernels/model/model.h"
-#include "sim/model/jobs.h"
+#include "sim/model/runs.h"
 
-/* An operator of the plan, ready to run. */
+/* What an operator of the plan needs and gave. */
 struct model_step_op {
-	const struct npu_kernel *kernel; /* NULL: there is none of that name */
-	struct npu_args args;            /* resolved */
-	struct npu_expect expect;        /* of one run, where the kernel tells */
-	struct npu_limits needs;         /* of its program */
+	struct npu_limits needs;          /* of its program */
 	uint64_t sram_bytes, accum_bytes; /* of its buffers */
 	uint64_t instructions;
-	unsigned runs[2];                /* jobs of its run; two: it is drawn out from a shorter and a longer one */
-	double lengths[3];               /* of these two, and its own */
-	struct model_figures total;      /* of all its runs in the step */
+	struct model_figures total;       /* of all its runs in the step */
 };
 
 struct model_step {
@@ -25,6 +20,7 @@ struct model_step {
 	const struct config *config;
 	bool exact; /* every operator of every layer, at its own addresses, nothing drawn out */
 	struct model_plan plan;
+	struct model_run runs[MODEL_OPS]; /* of the plan's operators */
 	struct model_step_op ops[MODEL_OPS];
 	struct model_figures layers[TRANSFORMER_LAYERS_MAX]; /* of each layer */
 	struct model_figures sections[MODEL_SECTIONS];       /* of all their layers */

@@ -98,7 +98,7 @@ static void print_memory(const struct model_step *s, FILE *out)
 /* ---- the plan ---- */
 
 /* Resolved parameters, those that have an effect. */
-static char *params_text(const struct model_step_op *r, char *text, size_t size)
+static char *params_text(const struct model_run *r, char *text, size_t size)
 {
 	size_t used = 0;
 	char word[32];
@@ -122,14 +122,14 @@ bool model_print_plan(const struct model_step *s, FILE *out, bool color)
 		const struct model_op *op = &s->plan.ops[i];
 		const struct model_step_op *r = &s->ops[i];
 		uint64_t count = (uint64_t)op->repeat * s->plan.sections[op->section].count;
-		double bytes = (double)(r->expect.dram_read_bytes + r->expect.dram_write_bytes);
+		double bytes = (double)(s->runs[i].expect.dram_read_bytes + s->runs[i].expect.dram_write_bytes);
 		if (s->plan.nsections > 3 && s->plan.sections[op->section].is_layer)
 			snprintf(label, sizeof label, "%s: %s", s->plan.sections[op->section].name, op->name);
 		else
 			snprintf(label, sizeof label, "%s", op->name);
 		report_table_row(table, label);
 		report_table_count(table, count);
-		report_table_count(table, count * r->expect.macs);
+		report_table_count(table, count * s->runs[i].expect.macs);
 		report_table_real(table, (double)count * bytes / 1e6, 1);
 		report_table_real(table, (double)r->sram_bytes / 1024, 1);
 		report_table_real(table, (double)r->accum_bytes / 1024, 1);
@@ -141,7 +141,7 @@ bool model_print_plan(const struct model_step *s, FILE *out, bool color)
 	fputc('\n', out);
 	for (unsigned i = 0; i < s->plan.nops; i++)
 		fprintf(out, "%-20s  %s %s\n", s->plan.ops[i].name, s->plan.ops[i].kernel,
-			params_text(&s->ops[i], text, sizeof text));
+			params_text(&s->runs[i], text, sizeof text));
 	fputc('\n', out);
 	print_memory(s, out);
 	print_notes(s, out);

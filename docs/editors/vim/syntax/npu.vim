@@ -29,7 +29,7 @@ syntax match npuMacroName /\v%(^\s*\.macro\s+)@<=\h\w*/
 syntax match npuDirection /\v<%(in|out|inout|temp)>/ contained
 syntax match npuState /\v<%(free|owned|shared)>/ contained
 syntax match npuOption /\v<%(at|layout|seed|file|bank|align|bytes|step)\ze\=[^=]/ contained
-syntax match npuRange /\v<%(in|step|once)>/ contained
+syntax match npuRange /\v<%(in|step)>/ contained
 
 syntax match npuOperator /[-+*\/%<>=!&|^~?:@]/
 syntax match npuNumber /\v%(\k\.)@2<!<%(0[xX]\x+|\d+%(\.\d+)?%([eE][-+]?\d+)?)%([KMG]iB)?>/

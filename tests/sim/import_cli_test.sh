@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# npusim import: a layer costs what a run of its kernel does, programs that are written are legal and the same, counts of
+# SCALE-Sim's formula, and what is refused.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0 checks=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+refuse() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" import "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "import $*: exit status $status, not $want"
+    [ "$(cat err)" = "npusim: $text" ] || fail "import $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
+    [ ! -s out ] || fail "import $*: prints on stdout"
+}
+
+is() {
+    checks=$((checks + 1))
+    [ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+
+cat >gemm.csv <<'END'
+Layer, M, N, K,
+ a/b ,100, 70 ,50,
+twice,100,70,50,
+END
+cat >conv.csv <<'END'
+Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
+,,,,,,,,
+Net,
+conv1, 14, 14, 3, 3, 16, 32, 1,
+fc, 1, 1, 1, 1, 64, 10, 1
+END
+"$NPUSIM" import scalesim gemm.csv --report gemm.json >out 2>err || fail "gemm.csv: $(cat err)"
+"$NPUSIM" import scalesim conv.csv dtype=int8 --report conv.json >/dev/null 2>err || fail "conv.csv: $(cat err)"
+cycles() { "$NPUSIM" run "$@" --report - | jq .cycles; }
+is 'a gemm' "$(jq '.layers[0].cycles | floor' gemm.json)" "$(cycles gemm m=100 n=70 k=50)"
+is 'a conv2d' "$(jq '.layers[0].cycles | floor' conv.json)" \
+    "$(cycles conv2d height=14 width=14 channels=16 filters=32 dtype=int8)"
+is 'the same layer twice' "$(jq '.runs, (.layers[1].cycles == .layers[0].cycles), .cycles == 2 * .layers[0].cycles' gemm.json | tr '\n' ' ')" \
+    '1 true true '
+# 32 x 32, weights in the array: ceil(50 / 32) x ceil(70 / 32) folds of 2 x 32 + 32 + 100 - 2.
+is "SCALE-Sim's formula" "$(jq '.layers[0].scalesim_cycles | floor' gemm.json)" $((2 * 3 * 194))
+grep -q '^total ' out || fail 'there is no total'
+
+# Programs
+"$NPUSIM" import scalesim gemm.csv -o programs 2>err || fail "-o: $(cat err)"
+"$NPUSIM" import scalesim conv.csv -o programs 2>err || fail "-o: $(cat err)"
+is 'files' "$(ls programs | tr '\n' ' ')" '001-a_b.npub 001-conv1.npub 002-fc.npub 002-twice.npub '
+is 'a program' "$(cycles programs/001-a_b.npub)" "$(cycles gemm m=100 n=70 k=50)"
+for file in programs/*.npub; do
+    checks=$((checks + 1))
+    "$NPUSIM" check "$file" >out 2>err || fail "$file: $(cat out err)"
+done
+is 'a stream' "$("$NPUSIM" import scalesim - <gemm.csv | head -1)" 'stdin  2 layers, fp16, on edge-1mb: 32x32 MACs'
+
+# Refused
+refuse 2 'import onnx: scalesim would be right' onnx gemm.csv
+refuse 2 'missing.csv: cannot be read: No such file or directory' scalesim missing.csv
+refuse 2 'dtype=fp32: must be fp16|bf16|int8' scalesim gemm.csv dtype=fp32
+refuse 2 '-o writes programs instead of running them, and --report has nothing to tell' scalesim gemm.csv -o x --report y.json
+refuse 2 'gemm.csv/x: the folder cannot be made: Not a directory' scalesim gemm.csv -o gemm.csv/x
+printf 'Layer,M,N,K\nx,1,2\n' >short.csv
+refuse 2 'short.csv:2:5: K is missing' scalesim short.csv
+
+[ $failures = 0 ] && echo "$checks checks of npusim import"
+[ $failures = 0 ]
