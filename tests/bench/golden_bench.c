@@ -8,8 +8,10 @@ int main(void)
 {
 	struct twin_table *t = calloc(TWIN_TABLES, sizeof *t);
 	bool ok = t && twin_documented(t);
-	if (t)
+	if (t) {
 		twin_table_print(stdout, t, TWIN_TABLES);
+		twin_blocks_print(stdout, t, TWIN_TABLES);
+	}
 	free(t);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -146,6 +146,42 @@ struct twin_error twin_compare(const struct twin_result *machine, const struct t
 	return e;
 }
 
+static const char *const block_names[TWIN_BLOCKS] = { "load", "store", "matrix", "vector", "sequencer", "SRAM",
+						      "accumulators", "DRAM" };
+
+/* The memory that a state is put down to, or TWIN_BLOCKS. */
+static enum twin_block memory_of(enum npu_state s)
+{
+	if (s == NPU_STATE_SRAM_CONFLICT)
+		return TWIN_SRAM;
+	if (s == NPU_STATE_ACCUM_CONFLICT)
+		return TWIN_ACCUMULATORS;
+	return s == NPU_STATE_DRAM_REFRESH || s == NPU_STATE_DRAM_BANDWIDTH || s == NPU_STATE_DRAM_LATENCY ? TWIN_DRAM
+													    : TWIN_BLOCKS;
+}
+
+static void further(double *off, double is)
+{
+	*off = fabs(is) > fabs(*off) ? is : *off;
+}
+
+static void add_blocks(struct twin_table *t, const struct twin_result *machine, const struct twin_result *twin)
+{
+	double off[TWIN_BLOCKS + 1] = { 0 };
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		for (unsigned s = 0; s < NPU_STATES; s++) {
+			double is = apart(machine->state[e][s], twin->state[e][s], twin->cycles);
+			further(&off[TWIN_LOAD + e], is);
+			further(&off[memory_of((enum npu_state)s)], is);
+		}
+	for (unsigned s = 0; s < NPU_SEQ_STATES; s++)
+		further(&off[TWIN_SEQUENCER], apart(machine->line[s], twin->line[s], twin->cycles));
+	for (unsigned b = 0; b < TWIN_BLOCKS; b++) {
+		t->block_sum[b] += fabs(off[b]);
+		further(&t->block_worst[b], off[b]);
+	}
+}
+
 static void keep_worst(double is, double was, struct twin_error *worst, char text[640], const struct twin_error *e,
 		       const char *what)
 {
@@ -183,6 +219,7 @@ bool twin_table_add(struct twin_table *t, const struct hw *hw, const struct npu_
 		t->active_sum += fabs(e.active);
 		t->stall_sum += fabs(e.stall);
 		t->beyond += fabs(e.active) > TWIN_WITHIN || fabs(e.stall) > TWIN_WITHIN;
+		add_blocks(t, &machine, &twin);
 		sum(&t->machine, &machine);
 		sum(&t->twin, &twin);
 		keep_worst(e.total, t->worst_total.total, &t->worst_total, t->worst_total_case, &e, what);
@@ -253,6 +290,32 @@ void twin_table_print(FILE *f, const struct twin_table *t, unsigned n)
 	}
 }
 
+struct block_figures {
+	unsigned long long runs;
+	double mean, worst;
+};
+
+static struct block_figures block_figures(const struct twin_table *t, unsigned n, unsigned block)
+{
+	struct block_figures f = { 0 };
+	for (unsigned i = 0; i < n; i++) {
+		f.runs += t[i].runs;
+		f.mean += 100 * t[i].block_sum[block];
+		further(&f.worst, 100 * t[i].block_worst[block]);
+	}
+	f.mean /= f.runs ? (double)f.runs : 1;
+	return f;
+}
+
+void twin_blocks_print(FILE *f, const struct twin_table *t, unsigned n)
+{
+	fprintf(f, "| block | of runs | mean | worst |\n| --- | --- | --- | --- |\n");
+	for (unsigned b = 0; b < TWIN_BLOCKS; b++) {
+		struct block_figures is = block_figures(t, n, b);
+		fprintf(f, "| %s | %llu | %.2f %% | %+.2f %% |\n", block_names[b], is.runs, is.mean, is.worst);
+	}
+}
+
 static void check_grown(double is, double said, const char *what, char *out, uint64_t size)
 {
 	if (fabs(is) > fabs(said) + 0.006)
@@ -287,4 +350,30 @@ const char *twin_table_grown(const struct twin_table *t, FILE *page, char *out, 
 	}
 	snprintf(out, size, "the page has no row for it");
 	return out;
+}
+
+const char *twin_blocks_grown(const struct twin_table *t, unsigned n, FILE *page, char *out, uint64_t size)
+{
+	char line[512], name[32];
+	unsigned rows = 0;
+	out[0] = '\0';
+	rewind(page);
+	while (fgets(line, sizeof line, page)) {
+		struct block_figures said;
+		if (sscanf(line, "| %31[a-zA-Z] | %llu | %lf %% | %lf %% |", name, &said.runs, &said.mean, &said.worst) != 4)
+			continue;
+		for (unsigned b = 0; b < TWIN_BLOCKS; b++) {
+			struct block_figures is = block_figures(t, n, b);
+			if (strcmp(name, block_names[b]))
+				continue;
+			rows++;
+			check_grown(is.mean, said.mean, name, out, size);
+			check_grown(is.worst, said.worst, name, out, size);
+			if (is.runs != said.runs)
+				snprintf(out, size, "%s: %llu runs, the page says %llu", name, is.runs, said.runs);
+		}
+	}
+	if (rows != TWIN_BLOCKS)
+		snprintf(out, size, "the page has rows for %u of %u blocks", rows, (unsigned)TWIN_BLOCKS);
+	return out[0] ? out : NULL;
 }

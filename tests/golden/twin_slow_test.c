@@ -12,6 +12,7 @@ START_TEST(the_machine_agrees_with_the_twin_and_no_documented_error_has_grown)
 	char path[1024], why[1024];
 	ck_assert(twin_documented(t));
 	twin_table_print(stdout, t, TWIN_TABLES);
+	twin_blocks_print(stdout, t, TWIN_TABLES);
 	snprintf(path, sizeof path, "%s/docs/models/machine.md", dram_part_root());
 	FILE *page = fopen(path, "r");
 	ck_assert_ptr_nonnull(page);
@@ -21,6 +22,8 @@ START_TEST(the_machine_agrees_with_the_twin_and_no_documented_error_has_grown)
 		fault = twin_table_grown(&t[i], page, why, sizeof why);
 		ck_assert_msg(!fault, "%s: %s", t[i].name, fault ? fault : "");
 	}
+	const char *fault = twin_blocks_grown(t, TWIN_TABLES, page, why, sizeof why);
+	ck_assert_msg(!fault, "%s", fault ? fault : "");
 	fclose(page);
 	free(t);
 }
