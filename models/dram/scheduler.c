@@ -69,19 +69,25 @@ static void wait_for_data_clock(const struct dram *d, const struct channel *ch, 
 	best->clk = max64(best->clk, max64(known, ch->command_free[0]) + d->config.tCAS);
 }
 
+/* The bank of the oldest burst of all if that is a row hit, else NO_BANK. `hits` is not empty. */
+static inline uint32_t front_hit(const struct dram *d, const struct channel *ch, const struct queue *q, bank_set hits)
+{
+	const struct piece *p = piece_of(d, q->oldest);
+	uint16_t front = p->lane[p->front];
+	uint32_t bank = ch->entry[front].bank;
+	return q->first_hit[bank] == front && hits & bit(bank) ? bank : NO_BANK;
+}
+
 /* The bank whose next row hit is the oldest, or NO_BANK. */
 static inline uint32_t oldest_hit(const struct dram *d, const struct channel *ch, const struct queue *q)
 {
 	uint64_t age = UINT64_MAX;
-	uint32_t bank = NO_BANK;
 	bank_set hits = q->set[COLUMN] & ~ch->blocked;
 	if (!hits)
 		return NO_BANK;
-	const struct piece *p = piece_of(d, q->oldest);
-	uint16_t front = p->lane[p->front];
-	uint32_t front_bank = ch->entry[front].bank;
-	if (q->first_hit[front_bank] == front && hits & bit(front_bank))
-		return front_bank;
+	uint32_t bank = front_hit(d, ch, q, hits);
+	if (bank != NO_BANK)
+		return bank;
 	for (; hits; hits &= hits - 1) {
 		uint32_t b = lowest(hits);
 		bank = q->hit_age[b] < age ? b : bank;
@@ -90,17 +96,18 @@ static inline uint32_t oldest_hit(const struct dram *d, const struct channel *ch
 	return bank;
 }
 
-/* Of the row hits that can go first, the oldest. The oldest of all is that when it can go as soon as the rank lets any
- * column command go; this spares the scan. */
+/* Of the row hits that can go first, the oldest. The oldest burst of all is that when it can go as soon as the rank lets
+ * any column command go; this spares the scan. */
 static void scan_columns(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
 {
 	struct choice *best = &q->next[COLUMN];
-	uint32_t op = column_op(q == &ch->queue[1]), bank = oldest_hit(d, ch, q);
+	bank_set hits = q->set[COLUMN] & ~ch->blocked;
+	uint32_t op = column_op(q == &ch->queue[1]), bank = hits ? front_hit(d, ch, q, hits) : NO_BANK;
 	uint64_t soonest = max64(floor, ch->next[op][RANK_SLOT]);
 	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
 		*best = (struct choice){ soonest, bank, true, false };
 	else
-		scan(d, ch, op, q->set[COLUMN] & ~ch->blocked, q->hit_age, floor, best);
+		scan(d, ch, op, hits, q->hit_age, floor, best);
 	wait_for_data_clock(d, ch, q, best);
 }
 
@@ -328,9 +335,11 @@ IN_LINE void columns(struct dram *d, struct channel *ch, struct train *t, uint64
 		dram_train(d, ch, t);
 		if (ch->door_moved | (ch->entry_clk <= ch->now))
 			dram_enter_all(d, ch);
-		uint32_t bank = oldest_hit(d, ch, q);
 		uint64_t clk = ch->now + d->plan.burst_clk;
-		if (bank == NO_BANK || !goes_on(d, ch, write, bank, clk) || (before = undisputed(d, ch, q)) <= clk)
+		if ((before = undisputed(d, ch, q)) <= clk)
+			break;
+		uint32_t bank = oldest_hit(d, ch, q);
+		if (bank == NO_BANK || !goes_on(d, ch, write, bank, clk))
 			break;
 		ch->rolls = !next_train(d, ch, q, bank, clk, before, min64(stop, d->limit), t);
 		ch->due = clk;
