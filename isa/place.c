@@ -382,7 +382,7 @@ static void add_buffer(struct npu_placer *p, const struct npu_place_request *req
 	for (unsigned j = i; j < end; j++)
 		counts[j]++;
 	bool fits = place_counts(p, requests, counts, n, 0, err);
-	p->nblocks = before;
+	forget_blocks(p, before);
 	for (unsigned j = i; j < end && !fits; j++)
 		counts[j]--;
 }
@@ -579,7 +579,7 @@ static bool place_most(struct npu_placer *p, const struct npu_place_request *req
 	if (!place_counts(p, requests, counts, n, now, err))
 		return false;
 	if (grows) {
-		p->nblocks = before;
+		forget_blocks(p, before);
 		grow_counts(p, requests, counts, n, err);
 		if (!place_counts(p, requests, counts, n, now, err))
 			return false;
