@@ -197,7 +197,10 @@ static void first_command(const struct dram *d, struct channel *ch, struct verdi
 			v->bank = row->bank;
 			break;
 		}
-		(act_first ? scan_activates : scan_precharges)(d, ch, rows, floor);
+		if (act_first)
+			scan_activates(d, ch, rows, floor);
+		else
+			scan_precharges(d, ch, rows, floor);
 	}
 	if (two_steps)
 		second_step(d, ch, floor, column, v);
@@ -364,7 +367,10 @@ static OUT_OF_LINE void issue_writes(struct dram *d, struct channel *ch, struct 
 
 static inline void issue_columns(struct dram *d, struct channel *ch, struct train *t, uint64_t stop)
 {
-	(ch->drain ? issue_writes : issue_reads)(d, ch, t, stop);
+	if (ch->drain)
+		issue_writes(d, ch, t, stop);
+	else
+		issue_reads(d, ch, t, stop);
 }
 
 /* A row command takes a slot that a CAS may have counted on, and moves every later command of its kind. */
