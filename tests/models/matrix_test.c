@@ -155,6 +155,24 @@ START_TEST(a_second_product_loads_while_the_first_streams)
 }
 END_TEST
 
+START_TEST(results_of_a_small_product_wait_fold_by_fold_for_those_of_a_large_one)
+{
+	/* 8 x 8, ragged=used. P, 8 x 8 x 8, loads in 0 .. 8, streams in 8 .. 16 and writes in 22 .. 30. Q, one row of 3 folds on
+	 * 8 x 4, streams at 16, 20 and 24 (a load of 4 each) and has crossed the array 10 later: at 26, 30 and 34. Its results
+	 * leave in 30, 31 and 34: the last one waits for nobody. */
+	struct hw hw = array_of(8);
+	hw.matrix.ragged = HW_RAGGED_USED;
+	struct npu_insn insns[] = { product(8, 8, 8), product(1, 4, 24) };
+	struct told told = run(&hw, insns, 2, NULL, 0, NULL);
+	ck_assert_uint_eq(told.end[0], 30);
+	ck_assert_uint_eq(told.begin[1], 16);
+	ck_assert_uint_eq(told.end[1], 35);
+	/* Of one fold fewer the last is the late one: 31, and it has left at 32. */
+	insns[1] = product(1, 4, 16);
+	ck_assert_uint_eq(run(&hw, insns, 2, NULL, 0, NULL).end[1], 32);
+}
+END_TEST
+
 START_TEST(a_late_second_product_exposes_what_is_left_of_its_load)
 {
 	/* Ready at 140, 20 cycles before the first has streamed: 12 cycles of load are left at 160. */
@@ -453,6 +471,7 @@ int main(void)
 	TCase *several = tcase_create("several products");
 	tcase_add_test(several, a_second_product_loads_while_the_first_streams);
 	tcase_add_test(several, a_late_second_product_exposes_what_is_left_of_its_load);
+	tcase_add_test(several, results_of_a_small_product_wait_fold_by_fold_for_those_of_a_large_one);
 	tcase_add_test(several, transposer_cycles_are_engine_latency_where_nothing_else_moves);
 	tcase_add_test(several, an_ideal_array_takes_macs_over_peak);
 	tcase_add_test(several, operands_in_one_group_meet_in_its_banks);
