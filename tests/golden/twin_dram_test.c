@@ -3,6 +3,7 @@
  * every completion and the cause of every clock of every request. */
 #include "tests/golden/twin_parts.h"
 #include "tests/support/dram_part.h"
+#include "tests/support/dram_streams.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -102,8 +103,8 @@ static void on_wait(void *ctx, enum dram_wait wait, uint64_t from, uint64_t to)
 		t->state[from - t->from] = (uint8_t)state_of[wait];
 }
 
-/* Runs the core with all arrivals known, `step` clocks at a time, and asks it after each for the causes of these. */
-static void run_core(const struct dram_config *c, struct traffic *t, uint8_t *why[REQUESTS], uint64_t step)
+/* Runs the core with all arrivals known, `step` clocks at a time, and asks it after each for the causes of these; `why` NULL: not. */
+static void run_core(const struct dram_config *c, struct traffic *t, uint8_t **why, uint64_t step)
 {
 	struct dram_hooks hooks = { .ctx = t, .done = on_done, .reaction_clk = UINT64_MAX };
 	struct dram *d = dram_new(c, &hooks);
@@ -116,7 +117,7 @@ static void run_core(const struct dram_config *c, struct traffic *t, uint8_t *wh
 	for (uint64_t clk = 0; open < REQUESTS; clk += step) {
 		ck_assert_uint_lt(clk, LONGEST);
 		dram_run(d, clk + step);
-		for (uint32_t i = open; i < REQUESTS && t->arrival[i] < clk + step; i++) {
+		for (uint32_t i = open; why && i < REQUESTS && t->arrival[i] < clk + step; i++) {
 			struct told all = { why[i], t->arrival[i] };
 			uint64_t from = clk < t->arrival[i] ? t->arrival[i] : clk;
 			uint64_t to = t->done[i] < clk + step ? t->done[i] : clk + step;
@@ -129,9 +130,9 @@ static void run_core(const struct dram_config *c, struct traffic *t, uint8_t *wh
 	dram_free(d);
 }
 
-/* Ticks the twin; `why[i]`: the causes of request i from its arrival on, its first KEPT clocks. */
+/* Ticks the twin; `why[i]`: the causes of request i from its arrival on, its first KEPT clocks; NULL: not asked for. */
 static struct twin_dram *run_twin(const struct dram_config *c, const struct traffic *t, uint32_t id[REQUESTS],
-				  uint8_t *why[REQUESTS])
+				  uint8_t **why)
 {
 	struct twin_dram *d = twin_dram_new(c);
 	uint32_t next = 0, open = 0;
@@ -142,7 +143,7 @@ static struct twin_dram *run_twin(const struct dram_config *c, const struct traf
 			id[next] = twin_dram_send(d, t->arrival[next], q->port, q->addr, q->nbytes, q->write);
 		}
 		twin_dram_tick(d, clk);
-		for (uint32_t i = open; i < next; i++)
+		for (uint32_t i = open; why && i < next; i++)
 			if (clk - t->arrival[i] < KEPT)
 				why[i][clk - t->arrival[i]] = (uint8_t)twin_dram_why(d, id[i], clk);
 		while (open < next && twin_dram_done(d, id[open]) <= clk)
@@ -161,6 +162,21 @@ static void same_causes(const struct traffic *t, uint8_t *core[REQUESTS], uint8_
 				      (unsigned long long)t->done[i], core[i][clk], twin[i][clk]);
 }
 
+/* Every request is done at the same clock. */
+static void same_ends(const struct traffic *t, const struct twin_dram *twin, const uint32_t id[REQUESTS], const char *what)
+{
+	for (uint32_t i = 0; i < REQUESTS; i++) {
+		const struct dram_request *q = &t->request[i];
+		uint64_t done = twin_dram_done(twin, id[i]);
+		ck_assert_msg(t->done[i] == done,
+			      "%s: request %u (%s of %u at 0x%llx, port %u, arrived at %llu) is done at %llu, of the "
+			      "twin at %llu",
+			      what, i, q->write ? "write" : "read", q->nbytes, (unsigned long long)q->addr, q->port,
+			      (unsigned long long)t->arrival[i], (unsigned long long)t->done[i],
+			      (unsigned long long)done);
+	}
+}
+
 /* Exact. */
 static void compare(const struct dram_config *c, struct traffic *t, uint64_t step, const char *what)
 {
@@ -172,16 +188,7 @@ static void compare(const struct dram_config *c, struct traffic *t, uint64_t ste
 	}
 	run_core(c, t, told, step);
 	struct twin_dram *twin = run_twin(c, t, id, why);
-	for (uint32_t i = 0; i < REQUESTS; i++) {
-		const struct dram_request *q = &t->request[i];
-		uint64_t done = twin_dram_done(twin, id[i]);
-		ck_assert_msg(t->done[i] == done,
-			      "%s: request %u (%s of %u at 0x%llx, port %u, arrived at %llu) is done at %llu, of the "
-			      "twin at %llu",
-			      what, i, q->write ? "write" : "read", q->nbytes, (unsigned long long)q->addr, q->port,
-			      (unsigned long long)t->arrival[i], (unsigned long long)t->done[i],
-			      (unsigned long long)done);
-	}
+	same_ends(t, twin, id, what);
 	same_causes(t, told, why, what);
 	for (uint32_t i = 0; i < REQUESTS; i++) {
 		free(why[i]);
@@ -216,12 +223,60 @@ START_TEST(every_request_ends_at_the_same_clock_and_waits_for_the_same_causes)
 }
 END_TEST
 
+/* Requests `skip` to `skip` + REQUESTS of a stream of the reference runs, all waiting from the beginning: the controller
+ * takes them as fast as it can. */
+static void draw_stream(struct traffic *t, const char *name, uint32_t skip)
+{
+	struct stream s;
+	uint64_t addr;
+	bool write;
+	ck_assert(stream_open(&s, name));
+	while (skip--)
+		ck_assert(stream_next(&s, &addr, &write));
+	for (uint32_t i = 0; i < REQUESTS; i++) {
+		ck_assert(stream_next(&s, &addr, &write));
+		t->arrival[i] = 0;
+		t->request[i] = (struct dram_request){ .tag = i, .addr = addr, .nbytes = 64, .write = write };
+	}
+}
+
+START_TEST(streams_as_fast_as_the_controller_takes_them_are_equal_on_every_mapping)
+{
+	static const char *const streams[] = { "a_seq_rd",   "b_seq_wr", "c1_pingpong4K_samebank", "c2_pingpong4K_offset",
+					       "d_rand64",   "f_rand1K", "g_stride2K",		   "x_rand64_mix" };
+	struct traffic *t = calloc(1, sizeof *t);
+	struct dram_config part = dram_part(dram_part_names[_i]);
+	unsigned compared = 0;
+	for (unsigned i = 0; i < sizeof streams / sizeof *streams; i++)
+		for (unsigned mapping = 0; mapping < 3; mapping++) {
+			struct dram_config c = part;
+			char what[96];
+			c.mapping = mapping;
+			c.bank_hash = (i + mapping) % 2;
+			if (dram_config_check(&c, NULL))
+				continue;
+			snprintf(what, sizeof what, "%s %s mapping %u hash %u", dram_part_names[_i], streams[i], mapping,
+				 c.bank_hash);
+			draw_stream(t, streams[i], i * 977);
+			uint32_t id[REQUESTS];
+			run_core(&c, t, NULL, 1000);
+			struct twin_dram *twin = run_twin(&c, t, id, NULL);
+			same_ends(t, twin, id, what);
+			twin_dram_free(twin);
+			compared++;
+		}
+	ck_assert_uint_ge(compared, sizeof streams / sizeof *streams);
+	free(t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("golden.twin_dram");
 	TCase *both = tcase_create("both");
 	tcase_set_timeout(both, 300);
 	tcase_add_loop_test(both, every_request_ends_at_the_same_clock_and_waits_for_the_same_causes, 0, count_parts());
+	tcase_add_loop_test(both, streams_as_fast_as_the_controller_takes_them_are_equal_on_every_mapping, 0, count_parts());
 	suite_add_tcase(suite, both);
 	return npu_suite_run(suite);
 }
