@@ -3,7 +3,9 @@
 #include "sim/cli_work.h"
 #include "isa/plain.h"
 #include "models/matrix.h"
+#include "sim/choose.h"
 #include "sim/config_file.h"
+#include "sim/model/jobs.h"
 #include "sim/output.h"
 #include "sim/plugin.h"
 
@@ -96,6 +98,12 @@ bool work_file(struct work *work, const struct cli *cli, const char *name, struc
 	return work->program != NULL;
 }
 
+/* tile=auto, which is no parameter of any kernel. */
+static bool is_choice(const struct npu_kernel *kernel, const char *parameter)
+{
+	return strcmp(parameter, "tile=auto") == 0 && npu_param_index(kernel, "tile") < 0;
+}
+
 static bool build_kernel(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
 {
 	struct npu_capacity capacity = hw_capacity(&work->config.hw);
@@ -104,9 +112,14 @@ static bool build_kernel(struct work *work, const struct cli *cli, const char *n
 		return false;
 	snprintf(work->subject, sizeof work->subject, "%s", work->kernel->name);
 	npu_args_init(work->kernel, &work->args);
+	bool choose = false;
 	for (unsigned i = 0; i < cli->nparameters; i++)
-		if (!npu_args_set(work->kernel, &work->args, cli->parameters[i], err))
+		if (is_choice(work->kernel, cli->parameters[i]))
+			choose = true;
+		else if (!npu_args_set(work->kernel, &work->args, cli->parameters[i], err))
 			return false;
+	if (choose && !choose_tiles(work->kernel, &work->args, &work->config, model_parallel(), err))
+		return false;
 	work->program = npu_kernel_build(work->kernel, &capacity, &work->args, err);
 	return work->program != NULL;
 }

@@ -98,7 +98,7 @@ static void norm(struct build *b, const char *name, uint64_t repeat, uint64_t ro
 {
 	struct model_op *op = begin(b, name, b->t->layer_norm ? "layernorm" : "rmsnorm", repeat);
 	arg(op, "rows=%" PRIu64, rows);
-	arg(op, "dim=%" PRIu64, width);
+	arg(op, "cols=%" PRIu64, width);
 	op->along = "rows";
 }
 
@@ -106,7 +106,7 @@ static void residual(struct build *b, const char *name, uint64_t repeat)
 {
 	struct model_op *op = begin(b, name, "residual_add", repeat);
 	arg(op, "rows=%" PRIu64, b->tokens);
-	arg(op, "dim=%" PRIu32, b->t->hidden);
+	arg(op, "cols=%" PRIu32, b->t->hidden);
 	op->along = "rows";
 }
 
@@ -119,7 +119,7 @@ static void rotate(struct build *b, uint64_t heads, uint64_t dim)
 	arg(op, "heads=%" PRIu64, heads);
 	arg(op, "head_dim=%" PRIu64, dim);
 	if (b->t->rotary_dim != dim)
-		arg(op, "rotary_dim=%" PRIu32, b->t->rotary_dim);
+		arg(op, "rotary=%" PRIu32, b->t->rotary_dim);
 	op->along = "rows";
 }
 
@@ -252,7 +252,9 @@ static void mlp(struct build *b, const char *prefix, uint64_t count, uint64_t ro
 	snprintf(name, sizeof name, "%s%s", prefix, t->gated ? "swiglu" : "gelu");
 	struct model_op *op = begin(b, name, t->gated ? "swiglu" : "gelu", count);
 	arg(op, "rows=%" PRIu64, rows);
-	arg(op, "dim=%" PRIu64, intermediate);
+	arg(op, "cols=%" PRIu64, intermediate);
+	if (t->gated && t->activation == TRANSFORMER_GELU)
+		arg(op, "act=gelu");
 	op->along = "rows";
 	snprintf(name, sizeof name, "%sdown_proj", prefix);
 	project(b, name, count, rows, t->hidden, intermediate, true);
@@ -367,6 +369,10 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 	if (t->kv_rank && ask->kv != MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE, "kv=%s: the latent cache of %s is kept in fp16 here; kv=fp16 would be right",
 				type_name(ask->kv), t->family);
+	if (t->gated ? t->activation == TRANSFORMER_RELU : t->activation != TRANSFORMER_GELU)
+		return npu_fail(err, NPU_ERR_VALUE, "hidden_act: no kernel does the %s of an MLP %s a gate; silu and gelu with a gate, "
+				"gelu without would be right", t->activation == TRANSFORMER_RELU ? "relu" : "silu",
+				t->gated ? "with" : "without");
 	return true;
 }
 
@@ -380,7 +386,7 @@ bool model_plan(const struct transformer *t, const struct model_ask *ask, const 
 	section(&b, "embedding", 1);
 	struct model_op *op = begin(&b, "embedding", "embedding", 1);
 	arg(op, "rows=%" PRIu64, b.tokens);
-	arg(op, "dim=%" PRIu32, t->hidden);
+	arg(op, "cols=%" PRIu32, t->hidden);
 	arg(op, "vocab=%" PRIu32, t->vocab);
 	op->along = "rows";
 	layers(&b);

@@ -21,15 +21,18 @@
 #include <unistd.h>
 
 enum { LIST_MAX = 16 << 20 };
-enum { DTYPE };
+enum { DTYPE, TILE };
 
 static const char *const dtypes[] = { "fp16", "bf16", "int8", NULL };
 static const enum npu_dtype types[] = { NPU_FP16, NPU_BF16, NPU_INT8 };
+static const char *const tiles[] = { "kernel", "auto", NULL };
 static const struct npu_param params[] = {
 	[DTYPE] = { .name = "dtype", .type = NPU_PARAM_CHOICE, .choices = dtypes, .unit = "",
 		    .meaning = "element type of the operands" },
+	[TILE] = { .name = "tile", .type = NPU_PARAM_CHOICE, .choices = tiles, .unit = "",
+		   .meaning = "tiles of products: the kernel's own, or by traffic and a short search" },
 };
-static const struct npu_kernel parameters = { .name = "import", .params = params, .nparams = 1 };
+static const struct npu_kernel parameters = { .name = "import", .params = params, .nparams = 2 };
 
 /* A list, and what becomes of it. */
 struct import {
@@ -68,7 +71,8 @@ static bool resolve(struct import *im, unsigned i, struct npu_error *err)
 	snprintf(text[n++], sizeof text[0], "dtype=%s", dtypes[im->args.value[DTYPE]]);
 	/* Rows of a product follow one another alike; so do images of a convolution. */
 	im->runs[i] = (struct model_run){ .name = l->name, .along = l->convolution ? "batch" : "m" };
-	return model_run_resolve(&im->runs[i], l->convolution ? "conv2d" : "gemm", args, n, im->config, err);
+	return model_run_resolve(&im->runs[i], l->convolution ? "conv2d" : "gemm", args, n, im->args.value[TILE] == 1,
+				 im->config, err);
 }
 
 /* ---- counts of the array alone ---- */
@@ -284,7 +288,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_import = {
 	.name = "import",
-	.synopsis = "scalesim FILE.csv|- [dtype=fp16|bf16|int8] [section.key=value...]",
+	.synopsis = "scalesim FILE.csv|- [dtype=fp16|bf16|int8] [tile=kernel|auto] [section.key=value...]",
 	.summary = "run the layers of somebody else's list",
 	.text = "A layer list of SCALE-Sim: products (Layer, M, N, K) or convolutions (Layer name, IFMAP Height, IFMAP Width, Filter "
 		"Height, Filter Width, Channels, Num Filter, Strides). Each layer is a program of gemm or conv2d, run one after the "

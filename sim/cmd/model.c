@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 enum { CONFIG_MAX = 16 << 20 };
-enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE };
+enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE, TILE };
 
 static const char *const phases[] = { "decode", "prefill", NULL };
 static const char *const types[] = { "fp16", "int8", "int4", NULL };
 static const char *const groups[] = { "channel", "32", "64", "128", NULL };
+static const char *const tiles[] = { "auto", "kernel", NULL };
 static const uint32_t group_sizes[] = { 0, 32, 64, 128 };
 
 static const struct npu_param params[] = {
@@ -34,6 +35,8 @@ static const struct npu_param params[] = {
 		    .meaning = "weights that share a scale: a column, or so many of k; default 128 for int4, channel for int8" },
 	[KV] = { .name = "kv", .type = NPU_PARAM_CHOICE, .choices = types, .unit = "", .meaning = "type of the KV cache" },
 	[PAGE] = { .name = "page", .initial = 16, .min = 1, .max = 4095, .unit = "token", .meaning = "tokens a page" },
+	[TILE] = { .name = "tile", .type = NPU_PARAM_CHOICE, .choices = tiles, .unit = "",
+		   .meaning = "tiles of large products by traffic and a short search, or the kernel's own" },
 };
 
 /* Parameters of the command, in the form in which those of kernels are read. */
@@ -153,7 +156,7 @@ static int run(struct cli *cli)
 		ok = npu_args_set(&parameters, &args, cli->parameters[i], &err);
 	ok = ok && read_model(cli->words[0], &dims, &err);
 	struct model_ask ask = ask_of(&args);
-	struct model_step *s = ok ? model_step_new(&dims, &ask, &work.config, cli_value(cli, "exact"), &err) : NULL;
+	struct model_step *s = ok ? model_step_new(&dims, &ask, &work.config, args.value[TILE] == 0, cli_value(cli, "exact"), &err) : NULL;
 	int status = s ? run_step(cli, s, &args) : cli_fail(&err);
 	model_step_free(s);
 	work_fini(&work);
@@ -170,7 +173,7 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_model = {
 	.name = "model",
 	.synopsis = "list | MODEL|CONFIG.json|- [phase=decode|prefill] [context=N] [batch=N] [weights=fp16|int8|int4] "
-		    "[group=channel|32|64|128] [kv=fp16|int8|int4] [page=N] [section.key=value...]",
+		    "[group=channel|32|64|128] [kv=fp16|int8|int4] [page=N] [tile=auto|kernel] [section.key=value...]",
 	.summary = "a step of a whole model: what a token or a prompt takes",
 	.text = "Reads the dimensions of a model, by name or out of its Hugging Face config.json, makes a list of operators of a "
 		"step, runs each kernel that it takes, and adds up time, traffic and energy.\n"
@@ -179,7 +182,8 @@ const struct cli_command cmd_model = {
 		"  npusim model ./config.json phase=prefill context=2048 weights=int8 --plan\n"
 		"\n"
 		"Each operator is a program of its own, and they run one after the other. Layers of a kind are run once and counted, "
-		"and a long operator is drawn out from two shorter runs; --exact does neither. What does not fit into the DRAM is "
+		"and a long operator is drawn out from two shorter runs; --exact does neither. Products of many rows take the tiles that "
+		"tile=auto of npusim run would choose; tile=kernel leaves them to the kernel. What does not fit into the DRAM is "
 		"refused with the numbers.\n",
 	.options = options,
 	.min_words = 1,

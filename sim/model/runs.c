@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is run of what is asked for. */
 #include "sim/model/runs.h"
+#include "sim/choose.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
  * and one of twice that. An instruction costs as much as several bursts. */
 enum { BURST = 256, INSN_BURSTS = 8, SAMPLE = 1 << 15, DRAWN_OUT = 4 * SAMPLE };
 
-bool model_run_resolve(struct model_run *r, const char *kernel, const char *const *args, unsigned nargs,
+bool model_run_resolve(struct model_run *r, const char *kernel, const char *const *args, unsigned nargs, bool choose,
 		       const struct config *config, struct npu_error *err)
 {
 	struct npu_capacity capacity = hw_capacity(&config->hw);
@@ -21,6 +22,8 @@ bool model_run_resolve(struct model_run *r, const char *kernel, const char *cons
 	bool ok = true;
 	for (unsigned a = 0; ok && a < nargs; a++)
 		ok = npu_args_set(r->kernel, &r->args, args[a], err);
+	if (ok && choose && npu_param_index(r->kernel, "order") >= 0)
+		ok = choose_tiles(r->kernel, &r->args, config, model_parallel(), err);
 	ok = ok && (r->kernel->resolve ? r->kernel->resolve(&capacity, &r->args, err)
 				       : npu_args_check(r->kernel, &r->args, err));
 	if (!ok) {

@@ -16,8 +16,9 @@ struct model_run {
 	struct model_figures one;        /* of one run, once run */
 };
 
-/* Fills in a run of that kernel with "name=value" arguments for a machine. An error begins with the name. */
-bool model_run_resolve(struct model_run *, const char *kernel, const char *const *args, unsigned nargs,
+/* Fills in a run of that kernel with "name=value" arguments for a machine. `choose`: tiles and order of products, where a kernel has
+ * an order, are chosen by sim/choose.h. An error begins with the name. */
+bool model_run_resolve(struct model_run *, const char *kernel, const char *const *args, unsigned nargs, bool choose,
 		       const struct config *, struct npu_error *);
 /* Runs all, `parallel` processes at a time; *njobs: how many it took. */
 bool model_runs(struct model_run *, unsigned n, const struct config *, unsigned parallel, unsigned *njobs,

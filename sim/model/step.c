@@ -31,11 +31,11 @@ static bool resolve(struct model_step *s, unsigned i, struct npu_error *err)
 	for (unsigned a = 0; a < op->nargs; a++)
 		args[a] = op->args[a];
 	s->runs[i] = (struct model_run){ .name = op->name, .along = op->along };
-	return model_run_resolve(&s->runs[i], op->kernel, args, op->nargs, s->config, err);
+	return model_run_resolve(&s->runs[i], op->kernel, args, op->nargs, s->choose, s->config, err);
 }
 
 struct model_step *model_step_new(const struct transformer *dims, const struct model_ask *ask,
-				  const struct config *config, bool exact, struct npu_error *err)
+				  const struct config *config, bool choose, bool exact, struct npu_error *err)
 {
 	struct model_step *s = calloc(1, sizeof *s);
 	if (!s) {
@@ -45,6 +45,7 @@ struct model_step *model_step_new(const struct transformer *dims, const struct m
 	s->dims = dims;
 	s->ask = ask;
 	s->config = config;
+	s->choose = choose;
 	s->exact = exact;
 	struct npu_capacity capacity = hw_capacity(&config->hw);
 	bool ok = model_plan(dims, ask, &capacity, &s->plan, err) && fits(s, err);

@@ -18,7 +18,8 @@ struct model_step {
 	const struct transformer *dims;
 	const struct model_ask *ask;
 	const struct config *config;
-	bool exact; /* every operator of every layer, at its own addresses, nothing drawn out */
+	bool choose; /* tiles of large products by sim/choose.h, else the kernel's own */
+	bool exact;  /* every operator of every layer, at its own addresses, nothing drawn out */
 	struct model_plan plan;
 	struct model_run runs[MODEL_OPS]; /* of the plan's operators */
 	struct model_step_op ops[MODEL_OPS];
@@ -31,8 +32,8 @@ struct model_step {
 
 /* The plan with resolved kernels; refused when weights, cache and activations exceed the DRAM, or a kernel does not fit. The
  * step is malloc'ed; NULL with an error. The other arguments stay the caller's. */
-struct model_step *model_step_new(const struct transformer *, const struct model_ask *, const struct config *, bool exact,
-				  struct npu_error *);
+struct model_step *model_step_new(const struct transformer *, const struct model_ask *, const struct config *, bool choose,
+				  bool exact, struct npu_error *);
 /* Programs built and dropped, for what they need; without this `needs` and `instructions` are 0. */
 bool model_step_measure(struct model_step *, struct npu_error *);
 /* Runs what is needed, `parallel` processes at a time. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tile=auto: tiles that a machine likes. */
+#ifndef NPU_SIM_CHOOSE_H
+#define NPU_SIM_CHOOSE_H
+
+#include "kernels/kernel.h"
+#include "sim/config.h"
+
+/* Sets the tiles (tile_*) and the order that nobody named: of all powers of two from 32 to 512 that are legal, those with the
+ * least DRAM traffic by the kernel's closed form, and of these the one that a short simulation finds fastest for its MACs, the
+ * kernel's own choice among them. `*args` holds what was named, and is resolved afterwards. A kernel without tiles, or without a
+ * closed form, is resolved as it is. Errors are those of resolving. */
+bool choose_tiles(const struct npu_kernel *, struct npu_args *args, const struct config *, unsigned parallel,
+		  struct npu_error *);
+
+#endif

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tile=auto: never slower than the kernel's own tiles by more than a search of short runs can miss, what is named stays, the same
+# choice every time, programs that check finds clean.
+set -uo pipefail
+unset NPUSIM_PRESETS NO_COLOR
+failures=0 checks=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# cycles ARGUMENT...
+cycles() { "$NPUSIM" run "$@" --report - | jq .cycles; }
+
+while read -r kernel; do
+    # shellcheck disable=SC2086
+    own=$(cycles $kernel) chosen=$(cycles $kernel tile=auto)
+    checks=$((checks + 1))
+    [ "$chosen" -le $((own * 102 / 100)) ] || fail "$kernel: $chosen cycles, $own without tile=auto"
+    # shellcheck disable=SC2086
+    "$NPUSIM" check $kernel tile=auto >/dev/null || fail "check $kernel tile=auto"
+done <<'END'
+gemm m=384 n=1024 k=1024 --hw edge-2mb
+gemm m=128 n=256 k=512 dtype=int8 --hw tiny-256k
+conv2d height=28 width=28 channels=64 filters=128
+flash_attention seq=512 heads=2
+END
+# 384 rows of A and 1,024 columns of B pass 8 and 3 times in tiles of 128; larger tiles are worth a quarter at least.
+own=$(cycles gemm m=384 n=1024 k=1024 tile_m=128 tile_n=128 tile_k=128 --hw edge-2mb)
+chosen=$(cycles gemm m=384 n=1024 k=1024 tile=auto --hw edge-2mb)
+checks=$((checks + 1))
+[ $((chosen * 4)) -le $((own * 3)) ] || fail "$chosen cycles, $own with tiles of 128"
+
+named=$("$NPUSIM" run gemm m=256 n=256 k=256 tile=auto tile_m=64 --report -)
+checks=$((checks + 2))
+[ "$(jq .params.tile_m <<<"$named")" = 64 ] || fail 'a tile that was named changed'
+[ "$named" = "$("$NPUSIM" run gemm m=256 n=256 k=256 tile=auto tile_m=64 --report -)" ] || fail 'two searches differ'
+checks=$((checks + 1))
+said=$("$NPUSIM" run gemm tile=fast 2>&1)
+[ "$said" = 'npusim: gemm has no parameter tile' ] || fail "tile=fast: $said"
+
+[ $failures = 0 ] && echo "$checks checks of tile=auto"
+[ $failures = 0 ]
