@@ -259,6 +259,10 @@ IN_LINE void add_entries(struct dram *d, struct channel *ch, struct queue *q, st
 		add_lanes(d, ch, q, p, id);
 	ch->age += p->bursts;
 	q->used += p->bursts;
+	/* What waits for the data clock is chosen anew when somebody comes: an older row may have opened meanwhile. */
+	struct choice *next = &ch->queue[ch->drain].next[COLUMN];
+	if (d->config.tCAS && next->clk > ch->data_end)
+		next->exact = 0;
 	p->front = 0;
 	p->in_order = true;
 	p->next = NO_PIECE;
