@@ -3,6 +3,7 @@
 #include "sim/report_json.h"
 
 #include "isa/plain.h"
+#include "sim/facts.h"
 #include "sim/memory_plugin.h"
 #include "sim/values.h"
 
@@ -199,39 +200,39 @@ json_t *report_json_sequencer(const struct simulation *s)
 	return sequencer;
 }
 
-typedef uint64_t record_states_row[NPU_STATES];
-
-/* Cycles of each instruction by the state that it decided; the caller frees them. NULL when out of memory. */
-static record_states_row *states_of_insns(const struct simulation *s)
+static json_t *insn_json(const struct insn_facts *f)
 {
-	uint32_t n = s->request.program->ninsns;
-	record_states_row *rows = calloc(n ? n : 1, sizeof *rows);
-	for (unsigned e = 0; rows && e < NPU_ENGINES; e++) {
-		const struct record_spans *spans = &s->record.spans[e];
-		for (uint64_t i = 0, from = 0; i < spans->count; from = spans->items[i++].to)
-			if (spans->items[i].insn < n)
-				rows[spans->items[i].insn][spans->items[i].state] += spans->items[i].to - from;
-	}
-	return rows;
+	json_t *row = json_object(), *stalls = json_object();
+	json_object_set_new(row, "engine", json_string(npu_engine_name(f->event->engine)));
+	json_object_set_new(row, "text", report_json_text(f->text));
+	json_object_set_new(row, "source", report_json_text(f->source));
+	json_object_set_new(row, "region", report_json_text(f->region));
+	json_object_set_new(row, "dram_bytes", json_UINT(f->bytes));
+	json_object_set_new(row, "macs", json_UINT(f->macs));
+	json_object_set_new(row, "issued", json_UINT(f->event->issued));
+	json_object_set_new(row, "ready", json_UINT(f->event->head));
+	json_object_set_new(row, "start", json_UINT(f->event->start));
+	json_object_set_new(row, "end", json_UINT(f->event->end));
+	json_object_set_new(row, "busy", json_UINT(f->states[NPU_STATE_BUSY]));
+	for (unsigned k = 0; k < NPU_STATES; k++)
+		if (account_state_is_stall((enum npu_state)k) && f->states[k] > 0)
+			json_object_set_new(stalls, account_state_name((enum npu_state)k), json_UINT(f->states[k]));
+	json_object_set_new(row, "stalls", stalls);
+	return row;
 }
 
 json_t *report_json_instructions(const struct simulation *s)
 {
 	json_t *rows = json_array();
-	record_states_row *states = s->request.want_insns ? states_of_insns(s) : NULL;
-	for (uint32_t i = 0; states && i < s->request.program->ninsns; i++) {
-		json_t *row = json_object(), *stalls = json_object();
-		json_object_set_new(row, "start", json_UINT(s->record.events[i].start));
-		json_object_set_new(row, "end", json_UINT(s->record.events[i].end));
-		json_object_set_new(row, "busy", json_UINT(states[i][NPU_STATE_BUSY]));
-		for (unsigned k = 0; k < NPU_STATES; k++)
-			if (account_state_is_stall((enum npu_state)k) && states[i][k] > 0)
-				json_object_set_new(stalls, account_state_name((enum npu_state)k),
-						    json_UINT(states[i][k]));
-		json_object_set_new(row, "stalls", stalls);
-		json_array_append_new(rows, row);
-	}
-	free(states);
+	struct facts *facts = s->request.want_insns ? calloc(1, sizeof(*facts)) : NULL;
+	if (facts && facts_init(facts, s))
+		for (uint32_t i = 0; i < s->request.program->ninsns; i++) {
+			struct insn_facts f = facts_of(facts, i);
+			json_array_append_new(rows, insn_json(&f));
+		}
+	if (facts)
+		facts_fini(facts);
+	free(facts);
 	return rows;
 }
 

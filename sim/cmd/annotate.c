@@ -4,6 +4,7 @@
 
 #include "isa/units.h"
 #include "sim/output.h"
+#include "sim/report_read.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -79,12 +80,8 @@ static bool check_report(json_t *report, const char *path, const struct npu_prog
 {
 	char hash[20];
 	json_t *rows = json_object_get(report, "instructions");
-	const char *of = json_string_value(json_object_get(json_object_get(report, "program"), "hash"));
-	const char *schema = json_string_value(json_object_get(report, "schema"));
+	const char *of = report_text(report, "program.hash");
 	snprintf(hash, sizeof hash, "%016" PRIx64, program->hash);
-	if (!schema || strcmp(schema, "npusim.report/1") != 0 || !of)
-		return npu_fail(err, NPU_ERR_FORMAT, "%s: no report; npusim run --report %s --instructions writes one",
-				path, path);
 	if (strcmp(of, hash) != 0)
 		return npu_fail(
 		    err, NPU_ERR_VALUE,
@@ -100,11 +97,9 @@ static bool check_report(json_t *report, const char *path, const struct npu_prog
 
 bool annotate(const struct npu_program *program, const char *report_path, const char *path, struct npu_error *err)
 {
-	json_error_t error;
-	json_t *report = json_load_file(report_path, 0, &error);
+	json_t *report = report_read(report_path, err);
 	if (!report)
-		return npu_fail_at(err, error.line > 0 ? NPU_ERR_FORMAT : NPU_ERR_IO, report_path,
-				   error.line > 0 ? (uint32_t)error.line : 0, 0, "%s", error.text);
+		return false;
 	char *text = NULL;
 	struct output *output = NULL;
 	bool ok = check_report(report, report_path, program, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes and slices as Chrome Trace Events: a thread a lane, complete events ("X"), flows ("s", "f"), counters ("C"). */
 #include "isa/plain.h"
-#include "sim/timeline/facts.h"
+#include "sim/facts.h"
 #include "sim/timeline/formats.h"
 #include "sim/timeline/lanes.h"
 

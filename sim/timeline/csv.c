@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row an instruction. */
 #include "isa/plain.h"
-#include "sim/timeline/facts.h"
+#include "sim/facts.h"
 #include "sim/timeline/formats.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static void put_text(FILE *out, const char *text)
 
 static void put_header(FILE *out)
 {
-	fputs("instruction,engine,slot,region,source,text,issued_cycle,ready_cycle,start_cycle,end_cycle", out);
+	fputs("instruction,engine,slot,region,source,text,issued_cycle,ready_cycle,start_cycle,end_cycle,busy_cycles", out);
 	for (unsigned s = 0; s < NPU_STATES; s++)
 		if (account_state_is_stall((enum npu_state)s))
 			fprintf(out, ",%s_cycles", account_state_name((enum npu_state)s));
@@ -40,10 +40,11 @@ static void put_row(FILE *out, const struct insn_facts *f)
 	put_text(out, f->source);
 	putc(',', out);
 	put_text(out, f->text);
-	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, e->issued, e->head, e->start, e->end);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, e->issued, e->head, e->start, e->end,
+		f->states[NPU_STATE_BUSY]);
 	for (unsigned s = 0; s < NPU_STATES; s++)
 		if (account_state_is_stall((enum npu_state)s))
-			fprintf(out, ",%" PRIu64, f->stalls[s]);
+			fprintf(out, ",%" PRIu64, f->states[s]);
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", f->bytes, f->macs);
 }
 

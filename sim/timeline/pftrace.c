@@ -2,7 +2,7 @@
 /* Lanes and slices as Perfetto tracks and track events. */
 #include "sim/timeline/pftrace.h"
 
-#include "sim/timeline/facts.h"
+#include "sim/facts.h"
 #include "sim/timeline/lanes.h"
 #include "sim/timeline/pf_packet.h"
 

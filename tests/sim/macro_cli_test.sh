@@ -275,8 +275,21 @@ says 0 '' run "$traces/qk_tiled.npu" seq=256 heads=1 -q --report r.json
 says 2 'r.json: rows of 0 instructions, but the program has 14; npusim run --report r.json --instructions writes them' \
     disasm "$traces/qk_tiled.npu" seq=256 heads=1 --annotate r.json
 echo '{}' >none.json
-says 2 'none.json: no report; npusim run --report none.json --instructions writes one' \
+says 2 'none.json: no report of a run; npusim run ... --report FILE.json writes one' \
     disasm "$traces/qk_tiled.npu" seq=256 heads=1 --annotate none.json
+
+# Hot spots of a report, as a table and as CSV; what they add up to is tested where reports are made
+says 0 '' run "$traces/qk_tiled.npu" seq=256 heads=1 -q --report r.json --instructions
+says 0 '' hotspots r.json
+has '^line +engine +count +cycles +busy' out
+"$NPUSIM" hotspots r.json --by region --format csv | head -n 1 >out
+has '^region,engine,first_instruction,count,cycles,busy_cycles,wait_load_cycles,' out
+says 2 '--by x: line, instruction or region would be right' hotspots r.json --by x
+says 2 '--format x: table, csv or json would be right' hotspots r.json --format x
+says 2 '--rows x: a number of rows would be right, 0 for all' hotspots r.json --rows x
+says 2 'missing.json: No such file or directory' hotspots missing.json
+printf '{"schema":\n' >half.json
+says 2 'half.json:2:1: no JSON: unexpected token near end of file' hotspots half.json
 
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]

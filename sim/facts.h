@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every format tells of one instruction: its text, where it was written, its times, its stalls, its work. */
-#ifndef NPU_SIM_TIMELINE_FACTS_H
-#define NPU_SIM_TIMELINE_FACTS_H
+/* What every format tells of one instruction: its text, where it was written, its times, its cycles by state, its work. */
+#ifndef NPU_SIM_FACTS_H
+#define NPU_SIM_FACTS_H
 
 #include "sim/simulate_parts.h"
-#include "sim/timeline/stalls.h"
+#include "sim/insn_states.h"
 
 enum { FACTS_TEXT = 512 };
 
 struct facts {
 	const struct simulation *s;
-	struct stalls stalls;
+	struct insn_states states;
 	char text[FACTS_TEXT], source[FACTS_TEXT];
 };
 
@@ -22,7 +22,7 @@ struct insn_facts {
 	const char *region;           /* innermost one; "" when it has none */
 	uint64_t bytes;               /* that it asks DRAM for */
 	uint64_t macs;
-	uint64_t stalls[NPU_STATES];  /* cycles of its engine whose state it decided; busy and idle are 0 */
+	uint64_t states[NPU_STATES];  /* cycles of its engine whose state it decided */
 };
 
 /* The simulation was recorded. False when out of memory. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts of an instruction, gathered once for all formats. */
-#include "sim/timeline/facts.h"
+#include "sim/facts.h"
 
 #include "isa/access.h"
 
 bool facts_init(struct facts *f, const struct simulation *s)
 {
 	f->s = s;
-	return stalls_init(&f->stalls, &s->record);
+	return insn_states_init(&f->states, &s->record);
 }
 
-void facts_fini(struct facts *f) { stalls_fini(&f->stalls); }
+void facts_fini(struct facts *f) { insn_states_fini(&f->states); }
 
 struct insn_facts facts_of(struct facts *f, uint32_t i)
 {
@@ -25,13 +25,13 @@ struct insn_facts facts_of(struct facts *f, uint32_t i)
 		.macs = npu_insn_macs(&p->insns[i]),
 	};
 	npu_insn_print(p, i, f->text, sizeof(f->text));
-	stalls_of(&f->stalls, i, facts.stalls);
+	insn_states_of(&f->states, i, facts.states);
 	return facts;
 }
 
 void facts_tell(const struct insn_facts *f, const struct facts_teller *t)
 {
-	static const char *const stall_names[NPU_STATES] = {
+	static const char *const state_names[NPU_STATES] = {
 #define STATE(NAME, text, group, doc) [NPU_STATE_##NAME] = "stall " text,
 #include "models/states.def"
 	};
@@ -49,7 +49,8 @@ void facts_tell(const struct insn_facts *f, const struct facts_teller *t)
 	t->number(t->ctx, "at head", f->event->head);
 	t->number(t->ctx, "start", f->event->start);
 	t->number(t->ctx, "end", f->event->end);
+	t->number(t->ctx, "busy", f->states[NPU_STATE_BUSY]);
 	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (f->stalls[s] > 0)
-			t->number(t->ctx, stall_names[s], f->stalls[s]);
+		if (f->states[s] > 0 && account_state_is_stall((enum npu_state)s))
+			t->number(t->ctx, state_names[s], f->states[s]);
 }

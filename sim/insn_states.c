@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A counting sort of all stalled spans by instruction. */
-#include "sim/timeline/stalls.h"
-
-#include "sim/account.h"
+/* A counting sort of all spans by instruction. */
+#include "sim/insn_states.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool counts(const struct record *r, const struct record_span *s)
 {
-	return s->insn < r->program->ninsns && account_state_is_stall((enum npu_state)s->state);
+	return s->insn < r->program->ninsns;
 }
 
-static void fill(struct stalls *st, const struct record *r, const struct record_spans *spans)
+static void fill(struct insn_states *st, const struct record *r, const struct record_spans *spans)
 {
 	uint64_t from = 0;
 	for (uint64_t i = 0; i < spans->count; i++) {
 		const struct record_span *s = &spans->items[i];
 		if (counts(r, s))
-			st->items[st->first[s->insn + 1]++] = (struct stalls_item){ s->to - from, s->state };
+			st->items[st->first[s->insn + 1]++] = (struct insn_state){ s->to - from, s->state };
 		from = s->to;
 	}
 }
 
-bool stalls_init(struct stalls *st, const struct record *r)
+bool insn_states_init(struct insn_states *st, const struct record *r)
 {
 	uint32_t n = r->program->ninsns;
 	st->first = calloc(n + 2ull, sizeof(*st->first));
@@ -44,14 +42,14 @@ bool stalls_init(struct stalls *st, const struct record *r)
 	return true;
 }
 
-void stalls_fini(struct stalls *st)
+void insn_states_fini(struct insn_states *st)
 {
 	free(st->first);
 	free(st->items);
 	memset(st, 0, sizeof(*st));
 }
 
-void stalls_of(const struct stalls *st, uint32_t insn, uint64_t cycles[NPU_STATES])
+void insn_states_of(const struct insn_states *st, uint32_t insn, uint64_t cycles[NPU_STATES])
 {
 	memset(cycles, 0, NPU_STATES * sizeof(*cycles));
 	for (uint64_t i = st->first[insn]; i < st->first[insn + 1]; i++)
