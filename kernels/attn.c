@@ -189,7 +189,7 @@ void load_qk(struct npu_builder *b, struct qk_operands *o, struct npu_dma q, str
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
 			 &(struct npu_order){ .wait = { k_free, q_free } });
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
-		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : k_free }, .post = { slot.full } });
+		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : k_free, o->turn }, .post = { slot.full, o->turn } });
 }
 
 bool attn_reference(const struct attn *a, struct npu_reference_io *io)

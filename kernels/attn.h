@@ -79,6 +79,7 @@ struct qk_operands {
 	uint32_t q[RING_SLOTS];
 	struct ring k;
 	bool taken[RING_SLOTS]; /* a load of q has taken k.free of that slot, so that the next load into it need not */
+	struct npu_semaphore turn; /* of loads_in_turn */
 };
 /* The loads of tile `tile` of the program in row `row` of tiles, which it opens if `first`. They end in queue order:
  * when k is there, so is q. */

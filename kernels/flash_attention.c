@@ -177,7 +177,7 @@ static void load_v(const struct flash *f, const struct tile *t)
 	struct slot slot = ring_at(&f->v, t->number);
 	struct npu_dma v = attn_kv_rows(&f->a, f->t.V, slot.at, t->head, t->j, t->keys);
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = v },
-		 &(struct npu_order){ .wait = { slot.free }, .post = { slot.full } });
+		 &(struct npu_order){ .wait = { slot.free, f->in.turn }, .post = { slot.full, f->in.turn } });
 }
 
 /* s was read two tiles ago: the product with p of that tile, before this one in the queue, has waited for it. */
@@ -330,6 +330,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	ring_init(b, &f.in.k, "k");
 	ring_init(b, &f.v, "v");
 	ring_init(b, &f.o, "o");
+	f.in.turn = loads_in_turn(b, 2, f.a.tile_kv * f.a.dim * f.a.bytes);
 	f.s_full = npu_semaphore(b, "s_full", 0);
 	f.p_full = npu_semaphore(b, "p_full", 0);
 	f.pv_done = npu_semaphore(b, "pv_done", 0);

@@ -40,6 +40,7 @@ struct fetch {
 	struct npu_builder *b;
 	struct ring kv; /* k, and the semaphores of both */
 	uint32_t v_at[RING_SLOTS];
+	struct npu_semaphore turn; /* of loads_in_turn: k and v take theirs together */
 };
 
 static struct fetch fetch_of(const struct npu_args *args)
@@ -129,9 +130,9 @@ static void fetch_tile(const struct fetch *f, uint64_t pool, uint32_t table, uin
 	v.dram += block;
 
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = k },
-		 &(struct npu_order){ .wait = { kv.free } });
+		 &(struct npu_order){ .wait = { kv.free, f->turn } });
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = v },
-		 &(struct npu_order){ .post = { kv.full } });
+		 &(struct npu_order){ .post = { kv.full, f->turn } });
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_SYNC_VECTOR },
 		 &(struct npu_order){ .wait = { kv.full }, .post = { kv.free } });
 }
@@ -155,6 +156,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	if (!place(&f))
 		return false;
 	ring_init(b, &f.kv, "kv");
+	if (f.kv.n > 1)
+		f.turn = loads_in_turn(b, 1, f.tile * f.dim * f.bytes);
 
 	for (uint64_t h = 0; h < f.kv_heads; h++) {
 		npu_region(b, "head %u", (unsigned)h);

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+/* What is larger keeps the DRAM busy alone. */
+enum { LARGE_TILE = 128 * 1024 };
+
 static struct npu_semaphore slot_semaphore(struct npu_builder *b, const char *name, const char *state, unsigned slots,
 					   unsigned slot, uint32_t initial)
 {
@@ -27,4 +30,10 @@ void ring_release(struct npu_builder *b, const struct ring *r)
 {
 	for (unsigned i = 0; i < r->n * (r->panel ? r->panel : 1); i++)
 		npu_release(b, r->at[i]);
+}
+
+struct npu_semaphore loads_in_turn(struct npu_builder *b, unsigned few, uint64_t bytes)
+{
+	bool meet = npu_builder_capacity(b)->load_channels > few && bytes >= LARGE_TILE;
+	return meet ? npu_semaphore(b, "load_turn", 1) : NPU_NO_SEMAPHORE;
 }

@@ -77,6 +77,8 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 		return false;
 	ring_init(b, &p.in.k, "k");
 	ring_init(b, &p.s, "s");
+	if (p.in.k.n > 1)
+		p.in.turn = loads_in_turn(b, 2, a->tile_kv * a->dim * a->bytes);
 	if (phase.after.count)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_SYNC_LOAD },
 			 &(struct npu_order){ .wait = { phase.after } });
