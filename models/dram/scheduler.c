@@ -96,8 +96,8 @@ static inline uint32_t oldest_hit(const struct dram *d, const struct channel *ch
 	return bank;
 }
 
-/* Of the row hits that can go first, the oldest. The oldest burst of all is that when it can go as soon as the rank lets
- * any column command go; this spares the scan. */
+/* Of the row hits that can go first, the oldest. The oldest burst of all is that when it can go as soon as the rank
+ * lets any column command go; this spares the scan. */
 static void scan_columns(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
 {
 	struct choice *best = &q->next[COLUMN];
@@ -128,7 +128,8 @@ static OUT_OF_LINE void scan_activates(const struct dram *d, const struct channe
 	scan(d, ch, DRAM_ACT, q->set[ACTIVATE] & ~kept(ch), q->head_age, floor, &q->next[ACTIVATE]);
 }
 
-static OUT_OF_LINE void scan_precharges(const struct dram *d, const struct channel *ch, struct queue *q, uint64_t floor)
+static OUT_OF_LINE void scan_precharges(const struct dram *d, const struct channel *ch, struct queue *q,
+					uint64_t floor)
 {
 	scan(d, ch, DRAM_PRE, q->set[PRECHARGE] & ~kept(ch), q->head_age, floor, &q->next[PRECHARGE]);
 }
