@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim run: simulates a kernel or a program and tells what happened. */
+#include "sim/budget.h"
 #include "sim/cmd/check_output.h"
 #include "sim/cmd/warnings.h"
 #include "sim/report_json.h"
@@ -142,8 +143,14 @@ static int print_tables(const struct cli *cli, struct simulation *simulation, st
 {
 	struct report_style style = style_of(cli);
 	bool quiet = cli_value(cli, "quiet") || wants_stdout(cli);
+	struct npu_capacity capacity = hw_capacity(simulation->request.hw);
 	if (!quiet)
 		report_print(simulation, stdout, &style);
+	if (!quiet && cli_value(cli, "budget")) {
+		putchar('\n');
+		if (!budget_print(simulation->request.program, &capacity.limits, stdout, &style) && !ferror(stdout))
+			return cli_usage("out of memory");
+	}
 	if (!values)
 		return 0;
 	simulation->request.values = values;
@@ -303,6 +310,7 @@ static const struct cli_option options[] = {
 	{ "check", 0, NULL, "also prove that the values do not depend on timing, as npusim check does" },
 	WERROR_OPTION,
 	{ "critical", 0, NULL, "the critical path, too: what the chain that decided the run's length was spent on" },
+	{ "budget", 0, NULL, "also a table of the buffers: what each holds, copies, bytes, share of the memories" },
 	{ "instructions", 0, NULL, "of --report: a row an instruction, too, for npusim disasm --annotate" },
 	{ "regions", 0, NULL, "the table of regions even when they are many" },
 	{ "json", 0, NULL, "the same as --report -" },
