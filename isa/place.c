@@ -372,8 +372,8 @@ static uint32_t least_of(const struct npu_place_request *r)
 }
 
 /* One more buffer for request i and those paired with it, if there is room. */
-static void add_buffer(struct npu_placer *p, const struct npu_place_request *requests, uint32_t *counts, unsigned n, unsigned i,
-		       struct npu_error *err)
+static void add_buffer(struct npu_placer *p, const struct npu_place_request *requests, uint32_t *counts, unsigned n,
+		       unsigned i, struct npu_error *err)
 {
 	uint32_t before = p->nblocks;
 	unsigned end = i + 1;
