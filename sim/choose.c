@@ -155,8 +155,10 @@ bool choose_tiles(const struct npu_kernel *kernel, struct npu_args *args, const 
 		if (strncmp(kernel->params[i].name, "tile_", 5) == 0 && is_free(args, (int)i))
 			s->tiles[s->ntiles++] = (int)i;
 	struct candidate own = { .args = *args };
-	bool ok = kernel->resolve ? kernel->resolve(&s->capacity, &own.args, err) : npu_args_check(kernel, &own.args, err);
-	if (ok && s->ntiles && kernel->expect && kernel->resolve) {
+	bool searched = s->ntiles && kernel->expect && kernel->resolve;
+	bool ok = searched ? resolved(s, &own, err)
+		  : kernel->resolve ? kernel->resolve(&s->capacity, &own.args, err) : npu_args_check(kernel, &own.args, err);
+	if (ok && searched) {
 		struct npu_args chosen = own.args;
 		try_all(s);
 		s->best[s->n++] = own;

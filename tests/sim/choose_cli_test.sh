@@ -41,5 +41,9 @@ checks=$((checks + 1))
 said=$("$NPUSIM" run gemm tile=fast 2>&1)
 [ "$said" = 'npusim: gemm has no parameter tile' ] || fail "tile=fast: $said"
 
+# A long product is searched in short runs: as a whole, 4e12 MACs in each of seven runs would take minutes.
+checks=$((checks + 1))
+timeout 60 "$NPUSIM" emit gemm m=4096 n=32768 k=32768 tile=auto --hw edge-2mb -o /dev/null || fail 'the search of a long product takes long'
+
 [ $failures = 0 ] && echo "$checks checks of tile=auto"
 [ $failures = 0 ]
