@@ -208,7 +208,7 @@ START_TEST(what_does_not_fit_is_named_with_a_map)
 	ck_assert_int_eq(err.code, NPU_ERR_FIT);
 	/* 900 + 200 = 1,100 KiB of 1,024: 76 KiB too many. */
 	ck_assert_str_eq(err.text, "buffers do not fit: 1,126,400 needed of 1,048,576 bytes of SRAM, 77,824 too many\n"
-				   "  q            sram:0x000000       921,600 bytes  group 0  from #0 on\n"
+				   "  q            sram:0x000000       921,600 bytes  group 0  #0 to end, overlaps k\n"
 				   "  k                                204,800 bytes  does not fit");
 }
 END_TEST
