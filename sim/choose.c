@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST = 32, SIZES = 5, TILES_MAX = 3, FINALISTS = 6, SHORT_TILES = 3 };
+enum { SMALLEST = 32, SIZES = 5, TILES_MAX = 3, FINALISTS = 6 };
 enum { BURST = 256, INSN_BURSTS = 8, LONG = 1 << 14 };
 
 /* A length and the tile that cuts it; heads are run one group of them. */
 static const struct {
 	const char *tile, *length;
-} cuts[] = { { "tile_m", "m" }, { "tile_n", "n" }, { "tile_k", "k" } };
+	int tiles; /* that a short run keeps; k is the innermost loop, where tiles stream */
+} cuts[] = { { "tile_m", "m", 2 }, { "tile_n", "n", 2 }, { "tile_k", "k", 12 } };
 
 struct candidate {
 	struct npu_args args; /* resolved */
@@ -99,8 +100,8 @@ static void shorten(const struct npu_kernel *k, struct npu_args *args)
 {
 	for (unsigned i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
 		int tile = npu_param_index(k, cuts[i].tile), length = npu_param_index(k, cuts[i].length);
-		if (tile >= 0 && length >= 0 && args->value[length] > SHORT_TILES * args->value[tile])
-			args->value[length] = SHORT_TILES * args->value[tile];
+		if (tile >= 0 && length >= 0 && args->value[length] > cuts[i].tiles * args->value[tile])
+			args->value[length] = cuts[i].tiles * args->value[tile];
 	}
 	int heads = npu_param_index(k, "heads"), kv_heads = npu_param_index(k, "kv_heads");
 	if (heads >= 0 && kv_heads >= 0 && args->value[kv_heads] > 0) {

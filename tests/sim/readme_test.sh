@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The output shown in README.md and in pages of docs is what the program prints, and docs/report.md holds the tables of the
-# schema; pages with files of their own are tutorial_test.sh's. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes them.
+# The output shown in README.md and in pages of docs is what the program prints, and docs/report.md and docs/model.md hold the tables of their
+# schemas; pages with files of their own are tutorial_test.sh's. UPDATE=1 NPUSIM=... SRC=. bash tests/sim/readme_test.sh writes them.
 set -euo pipefail
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
@@ -29,11 +29,13 @@ for page in "$SRC/README.md" $(grep -l "^<!-- npusim .* -->$" "$SRC"/docs/*.md |
 done
 
 # The tables begin with that of the keys and end before the next text.
-awk -v npusim="$NPUSIM" '
-	/^\| key \| unit \| meaning \|$/ { run = npusim " schema report --markdown"; while ((run | getline line) > 0) print line; close(run); skip = 1; next }
-	skip && (/^\|/ || /^$/) { blank = /^$/; next }
-	{ if (skip && blank) print ""; skip = 0; print }' "$SRC/docs/report.md" >"$tmp"
-fresh "$SRC/docs/report.md"
+for name in report model; do
+	awk -v npusim="$NPUSIM" -v name="$name" '
+		/^\| key \| unit \| meaning \|$/ { run = npusim " schema " name " --markdown"; while ((run | getline line) > 0) print line; close(run); skip = 1; next }
+		skip && (/^\|/ || /^$/) { blank = /^$/; next }
+		{ if (skip && blank) print ""; skip = 0; print }' "$SRC/docs/$name.md" >"$tmp"
+	fresh "$SRC/docs/$name.md"
+done
 
 [ $status -ne 0 ] || echo "README.md and the pages show what the program prints"
 exit $status
