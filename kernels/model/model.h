@@ -46,7 +46,7 @@ uint64_t model_active_parameters(const struct transformer *);
 uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *);
 /* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
-/* Whole pages of all layers and sequences; a windowed layer keeps its window. */
+/* Whole pages of all layers and sequences; a windowed layer keeps its window. UINT64_MAX where that would be more. */
 uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);
 /* The most that is alive between two operators, in fp16. */
 uint64_t model_activation_bytes(const struct transformer *, const struct model_ask *);

@@ -189,6 +189,19 @@ uint64_t model_kv_token_bytes(const struct transformer *t, const struct model_as
 	return parts * dim * 2;
 }
 
+/* UINT64_MAX where that would be more. */
+static uint64_t product(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
 uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask)
 {
 	uint64_t token = model_kv_token_bytes(t, ask), total = 0;
@@ -196,7 +209,7 @@ uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask
 		uint64_t tokens = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
 		/* Whole pages; a window that does not begin with a page needs part of one more. */
 		uint64_t pages = (tokens + ask->page - 1) / ask->page + (tokens < ask->context && tokens % ask->page == 0);
-		total += ask->batch * pages * ask->page * token;
+		total = sum_of(total, product((uint64_t)ask->batch * pages, ask->page * token));
 	}
 	return total;
 }

@@ -133,7 +133,7 @@ static int run_step(const struct cli *cli, struct model_step *s, const struct np
 	int status = 0;
 	if (report_wants_lines(cli)) {
 		model_print_head(s, stdout);
-		if (!(plan ? model_print_plan(s, stdout, color) : model_print_report(s, stdout, color)))
+		if (!(plan ? model_print_plan(s, stdout, color) : model_print_report(s, stdout, color, cli_value(cli, "layers"))))
 			status = cli_usage("out of memory");
 	}
 	int written = plan ? 0 : write_json(cli, s, args);
@@ -166,6 +166,7 @@ static int run(struct cli *cli)
 static const struct cli_option options[] = {
 	{ "plan", 0, NULL, "operators, tiles, SRAM and counts, without running any" },
 	{ "exact", 0, NULL, "run every operator of every layer, at its own addresses, in full" },
+	{ "layers", 0, NULL, "a table of all layers, too" },
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.model/1); - is stdout, instead of the tables" },
 	{ 0 },
 };

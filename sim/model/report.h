@@ -11,8 +11,8 @@
 void model_print_head(const struct model_step *, FILE *);
 /* After model_step_measure(): operators, parameters, what they need and count, without any time. False when memory is short. */
 bool model_print_plan(const struct model_step *, FILE *, bool color);
-/* After model_step_run(). */
-bool model_print_report(const struct model_step *, FILE *, bool color);
+/* After model_step_run(). `layers`: with a table of all layers. */
+bool model_print_report(const struct model_step *, FILE *, bool color, bool layers);
 /* `command` is the line that was resolved; a new reference, NULL when out of memory. After model_step_run(). */
 json_t *model_report_json(const struct model_step *, const char *command, json_t *params);
 /* What all channels of the part move at most; MACs a byte at that rate and full utilisation of the array's own type. */

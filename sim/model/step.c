@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a plan to runs, and back to sums. */
 #include "sim/model/step.h"
+#include "isa/units.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
+/* Few of them keep a digit. */
+static struct npu_text mib(double bytes)
+{
+	struct npu_text text;
+	double n = bytes / (1 << 20);
+	snprintf(text.text, sizeof text.text, "%.*f MiB", n < 10 ? 1 : 0, n);
+	return text;
+}
 
 static bool fits(struct model_step *s, struct npu_error *err)
 {
@@ -15,13 +23,14 @@ static bool fits(struct model_step *s, struct npu_error *err)
 	s->kv_bytes = model_kv_bytes(s->dims, s->ask);
 	s->activation_bytes = model_activation_bytes(s->dims, s->ask);
 	s->dram_bytes = capacity.limits.dram_bytes;
-	uint64_t sum = s->weight_bytes + s->kv_bytes + s->activation_bytes;
-	if (sum <= s->dram_bytes)
+	/* In floating point: a cache may be larger than any number. */
+	double sum = (double)s->weight_bytes + (double)s->kv_bytes + (double)s->activation_bytes;
+	if (sum <= (double)s->dram_bytes)
 		return true;
 	return npu_fail(err, NPU_ERR_FIT,
-			"%s does not fit: weights %.0f MiB + KV %.0f MiB + activations %.0f MiB = %.0f MiB, the DRAM of %s has "
-			"%.0f MiB", s->dims->name, mib(s->weight_bytes), mib(s->kv_bytes), mib(s->activation_bytes), mib(sum),
-			s->config->title, mib(s->dram_bytes));
+			"%s does not fit: weights %s + KV %s + activations %s = %s, the DRAM of %s has %s", s->dims->name,
+			mib((double)s->weight_bytes).text, mib((double)s->kv_bytes).text, mib((double)s->activation_bytes).text,
+			mib(sum).text, s->config->title, mib((double)s->dram_bytes).text);
 }
 
 static bool resolve(struct model_step *s, unsigned i, struct npu_error *err)

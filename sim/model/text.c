@@ -213,6 +213,21 @@ static bool print_sections(const struct model_step *s, FILE *out, bool color)
 	return report_table_print(table, out, &(struct report_style){ .color = color });
 }
 
+static bool print_layers(const struct model_step *s, FILE *out, bool color)
+{
+	static const char *const titles[] = { "layer", "kind", "cycles", "share", "DRAM MB", "GB/s", "MAC util", "mJ", "bound",
+					      NULL };
+	struct report_table *table = report_table_new(titles);
+	if (!table)
+		return false;
+	for (uint32_t l = 0; l < s->dims->layers; l++) {
+		report_table_row(table, cell("%" PRIu32, l).text);
+		report_table_text(table, s->plan.sections[s->plan.section_of[l]].name);
+		figures_cells(table, s, &s->layers[l]);
+	}
+	return report_table_print(table, out, &(struct report_style){ .color = color });
+}
+
 static void print_rate(const struct model_step *s, FILE *out)
 {
 	double ms = s->total.cycles / s->config->hw.npu.clock_mhz / 1e3, tokens = (double)model_tokens(s->ask);
@@ -230,7 +245,7 @@ static void print_rate(const struct model_step *s, FILE *out)
 		f->energy_idle_uj / 1e3);
 }
 
-bool model_print_report(const struct model_step *s, FILE *out, bool color)
+bool model_print_report(const struct model_step *s, FILE *out, bool color, bool layers)
 {
 	if (!print_operators(s, out, color))
 		return false;
@@ -238,6 +253,11 @@ bool model_print_report(const struct model_step *s, FILE *out, bool color)
 	if (!print_sections(s, out, color))
 		return false;
 	fputc('\n', out);
+	if (layers) {
+		if (!print_layers(s, out, color))
+			return false;
+		fputc('\n', out);
+	}
 	print_rate(s, out);
 	print_memory(s, out);
 	print_notes(s, out);

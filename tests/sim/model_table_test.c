@@ -117,6 +117,10 @@ START_TEST(bytes_follow_from_the_dimensions)
 	ck_assert_uint_eq(model_kv_bytes(&dims, &ask), 32ull * 4096 * 2 * 8 * 130);
 	ask.context = 4097; /* one more page */
 	ck_assert_uint_eq(model_kv_bytes(&dims, &ask), 32ull * 4112 * 2 * 8 * 130);
+	/* More than 64 bits hold is the largest number, not a small one. */
+	dims.kv_heads = dims.heads = dims.head_dim = 1024;
+	ask = (struct model_ask){ .context = 1048575, .batch = 1 << 20, .page = 4095 };
+	ck_assert_uint_eq(model_kv_bytes(&dims, &ask), UINT64_MAX);
 	/* Latents: 27 layers of 576 elements. */
 	model_dims(model_find("deepseek-v2-lite"), &dims);
 	ask = (struct model_ask){ .context = 1024, .batch = 2, .page = 16 };
