@@ -53,6 +53,14 @@ is 'the same layer twice' "$(jq '.runs, (.layers[1].cycles == .layers[0].cycles)
 is "SCALE-Sim's formula" "$(jq '.layers[0].scalesim_cycles | floor' gemm.json)" $((2 * 3 * 194))
 grep -q '^total ' out || fail 'there is no total'
 
+# Rows of a long product are drawn out from fewer of them.
+printf 'Layer,M,N,K\nlong,2048,1024,2048\n' >long.csv
+"$NPUSIM" import scalesim long.csv --report long.json >/dev/null || fail 'long.csv fails'
+whole=$(cycles gemm m=2048 n=1024 k=2048)
+checks=$((checks + 1))
+jq -e --argjson whole "$whole" '.layers[0] | .drawn_out and (.cycles / $whole - 1 | fabs) < 0.01' long.json >/dev/null ||
+    fail "drawn out $(jq .layers[0].cycles long.json), whole $whole"
+
 # Programs
 "$NPUSIM" import scalesim gemm.csv -o programs 2>err || fail "-o: $(cat err)"
 "$NPUSIM" import scalesim conv.csv -o programs 2>err || fail "-o: $(cat err)"

@@ -68,6 +68,8 @@ for phase in decode prefill; do
     holds '.total.mac_utilization <= 1 and .total.dram_peak_fraction <= 1' $phase.json
 done
 holds '.tokens == 1' decode.json
+# Every weight of a matrix once (the tied embedding as head), 5 layers of 2 x 64 positions x 8 heads x 8; nothing is left out.
+holds '.notes != [] or .total.macs == 260032 - 11 * 64 + 5 * 2 * 64 * 64' decode.json
 holds '.tokens == 64' prefill.json
 
 # The schema has every key that a report has.
@@ -86,6 +88,23 @@ near() {
 "$NPUSIM" model stories260k context=64 --exact --report exact.json >/dev/null || fail '--exact fails'
 near decode.json exact.json 2
 holds '.exact and .runs > 20' exact.json
+
+# 57 MB of the head are drawn out from two shorter runs; both banks and refresh meet otherwise in the exact run.
+"$NPUSIM" model smollm2-135m --report decode.json >/dev/null || fail 'smollm2-135m fails'
+"$NPUSIM" model smollm2-135m --exact --report exact.json >/dev/null || fail 'smollm2-135m --exact fails'
+near decode.json exact.json 1
+checks=$((checks + 1))
+jq -es '(.[0].operators[-1] | .drawn_out) and (.[1].operators[-1].drawn_out | not) and
+    (.[0].operators[-1].cycles / .[1].operators[-1].cycles - 1 | fabs) < 0.005' decode.json exact.json >/dev/null ||
+    fail "the head drawn out is $(jq '.operators[-1].cycles' decode.json exact.json | tr '\n' ' ')"
+
+# A plan has the counts of a run, and no cycle.
+checks=$((checks + 2))
+"$NPUSIM" model stories260k --plan >plan || fail '--plan fails'
+# 64 x 512 products of the head.
+tr -s ' ' <plan | grep -qE '^lm_head 1 32,768 ' || fail "--plan: $(grep lm_head plan)"
+grep -q cycles plan && fail '--plan has cycles'
+"$NPUSIM" model stories260k --layers | tr -s ' ' | grep -qE '^4 layer [0-9]' || fail '--layers has no layer 4'
 
 # Names and parameters complete.
 "$NPUSIM" complete -- model llama-3-8 | grep -q '^llama-3-8b' || fail 'models do not complete'
