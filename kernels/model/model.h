@@ -20,6 +20,8 @@ struct model_ask {
 	uint32_t group;   /* weights along k that share a scale; 0: all of a column do */
 	enum model_type kv;
 	uint32_t page;    /* tokens a page of the KV cache */
+	bool kv_apart;    /* K of all pages before V of all pages, else side by side in a page */
+	bool kv_to_array; /* a quantised cache goes to the array as it is, else the vector engine makes fp16 of it */
 };
 
 /* Tokens that a step takes: one a sequence, or the prompt. */
@@ -61,7 +63,7 @@ struct model_section {
 	bool is_layer, windowed, moe;
 };
 
-enum { MODEL_ARGS = 14, MODEL_ARG = 32 };
+enum { MODEL_ARGS = 16, MODEL_ARG = 32 };
 struct model_op {
 	char name[32];               /* "qkv_proj" */
 	unsigned section;

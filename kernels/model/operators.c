@@ -134,6 +134,16 @@ static void attention_shape(struct model_op *op, const struct transformer *t)
 	arg(op, "head_dim=%" PRIu32, t->head_dim);
 }
 
+static void cache(struct model_op *op, const struct model_ask *ask)
+{
+	arg(op, "page=%" PRIu32, ask->page);
+	arg(op, "kv=%s", type_name(ask->kv));
+	if (ask->kv_apart)
+		arg(op, "kv_layout=kv_page_head");
+	if (ask->kv_to_array)
+		arg(op, "dequant=matrix");
+}
+
 static void attend_decode(struct build *b, uint64_t seen)
 {
 	const struct model_ask *ask = b->ask;
@@ -141,8 +151,7 @@ static void attend_decode(struct build *b, uint64_t seen)
 	arg(op, "batch=%" PRIu32, ask->batch);
 	arg(op, "seq=%" PRIu64, seen);
 	attention_shape(op, b->t);
-	arg(op, "page=%" PRIu32, ask->page);
-	arg(op, "kv=%s", type_name(ask->kv));
+	cache(op, ask);
 	op->along = "batch";
 }
 
@@ -161,8 +170,7 @@ static void attend(struct build *b, bool windowed)
 		arg(op, "seq=%" PRIu32, ask->context);
 		arg(op, "chunk=%" PRIu32, ask->context);
 		attention_shape(op, t);
-		arg(op, "page=%" PRIu32, ask->page);
-		arg(op, "kv=%s", type_name(ask->kv));
+		cache(op, ask);
 		op->along = "heads";
 		return;
 	}
@@ -369,6 +377,8 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 	if (t->kv_rank && ask->kv != MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE, "kv=%s: the latent cache of %s is kept in fp16 here; kv=fp16 would be right",
 				type_name(ask->kv), t->family);
+	if (ask->kv_to_array && ask->kv == MODEL_FP16)
+		return npu_fail(err, NPU_ERR_VALUE, "dequant=matrix: has no effect with kv=fp16, only with int8 or int4");
 	if (t->gated ? t->activation == TRANSFORMER_RELU : t->activation != TRANSFORMER_GELU)
 		return npu_fail(err, NPU_ERR_VALUE, "hidden_act: no kernel does the %s of an MLP %s a gate; silu and gelu with a gate, "
 				"gelu without would be right", t->activation == TRANSFORMER_RELU ? "relu" : "silu",

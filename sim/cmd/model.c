@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 enum { CONFIG_MAX = 16 << 20 };
-enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE, TILE };
+enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE, KV_LAYOUT, DEQUANT, TILE };
 
 static const char *const phases[] = { "decode", "prefill", NULL };
 static const char *const types[] = { "fp16", "int8", "int4", NULL };
 static const char *const groups[] = { "channel", "32", "64", "128", NULL };
+static const char *const layouts[] = { "page_head_kv", "kv_page_head", NULL };
+static const char *const dequants[] = { "vector", "matrix", NULL };
 static const char *const tiles[] = { "auto", "kernel", NULL };
 static const uint32_t group_sizes[] = { 0, 32, 64, 128 };
 
@@ -35,6 +37,10 @@ static const struct npu_param params[] = {
 		    .meaning = "weights that share a scale: a column, or so many of k; default 128 for int4, channel for int8" },
 	[KV] = { .name = "kv", .type = NPU_PARAM_CHOICE, .choices = types, .unit = "", .meaning = "type of the KV cache" },
 	[PAGE] = { .name = "page", .initial = 16, .min = 1, .max = 4095, .unit = "token", .meaning = "tokens a page" },
+	[KV_LAYOUT] = { .name = "kv_layout", .type = NPU_PARAM_CHOICE, .choices = layouts, .unit = "",
+			.meaning = "K and V of a head side by side in a page, or K of all pages before V of all pages" },
+	[DEQUANT] = { .name = "dequant", .type = NPU_PARAM_CHOICE, .choices = dequants, .unit = "",
+		      .meaning = "a quantised cache becomes fp16 on the vector engine, or goes to the array as it is" },
 	[TILE] = { .name = "tile", .type = NPU_PARAM_CHOICE, .choices = tiles, .unit = "",
 		   .meaning = "tiles of large products by traffic and a short search, or the kernel's own" },
 };
@@ -59,6 +65,8 @@ static struct model_ask ask_of(struct npu_args *args)
 		.group = group_sizes[v[GROUP]],
 		.kv = (enum model_type)v[KV],
 		.page = (uint32_t)v[PAGE],
+		.kv_apart = v[KV_LAYOUT] == 1,
+		.kv_to_array = v[DEQUANT] == 1,
 	};
 }
 
@@ -174,7 +182,7 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_model = {
 	.name = "model",
 	.synopsis = "list | MODEL|CONFIG.json|- [phase=decode|prefill] [context=N] [batch=N] [weights=fp16|int8|int4] "
-		    "[group=channel|32|64|128] [kv=fp16|int8|int4] [page=N] [tile=auto|kernel] [section.key=value...]",
+		    "[group=channel|32|64|128] [kv=fp16|int8|int4] [page=N] [kv_layout=page_head_kv|kv_page_head] [dequant=vector|matrix] [tile=auto|kernel] [section.key=value...]",
 	.summary = "a step of a whole model: what a token or a prompt takes",
 	.text = "Reads the dimensions of a model, by name or out of its Hugging Face config.json, makes a list of operators of a "
 		"step, runs each kernel that it takes, and adds up time, traffic and energy.\n"

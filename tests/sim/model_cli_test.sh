@@ -41,6 +41,7 @@ refuse 2 'weights=fp8: must be fp16|int8|int4' stories260k weights=fp8
 refuse 2 'model has no parameter contxt, did you mean context?' stories260k contxt=1
 refuse 2 'batch=2: 2097150 tokens a step, 1048575 at most would be right' stories260k phase=prefill context=1048575 batch=2
 refuse 2 'kv=int8: the latent cache of deepseek_v2 is kept in fp16 here; kv=fp16 would be right' deepseek-v2-lite kv=int8
+refuse 2 'dequant=matrix: has no effect with kv=fp16, only with int8 or int4' stories260k dequant=matrix
 refuse 2 '--plan runs nothing that --report could tell of' stories260k --plan --report -
 echo '{"model_type": "llama", "hidden_size": "64"}' >c.json
 refuse 2 'c.json:1:25: hidden_size: is a string, a whole number would be right' c.json
