@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = A B with A[m,k] and B[k,n] streamed from DRAM tile by tile; C is fp16 or bf16 as they are, int32 for int8.
+/* C = A B with A[m,k] and B[k,n] streamed from DRAM tile by tile; C is fp16 or bf16 as they are, int32 for int8. B may be
+ * weights of 8 or 4 bits with scales (kernels/linear.h).
  *
- *   for i in tiles of m
+ *   for i in tiles of m                    order=weight: j outside, i inside
  *     for j in tiles of n
  *       for l in tiles of k
- *         load    a = A[i, l], b = B[l, j]
+ *         load    a = A[i, l], b = B[l, j], scales of b
+ *         vcopy   b = b                    int8 weights of floats; vdequant with groups
  *         matmul  acc (+)= a b
- *       vcopy   c = acc              int8: acc is stored as it is
+ *       vcopy   c = acc                    vmul with a scale a channel; int32: acc is stored as it is
  *       store   C[i, j] = c
  *
- * With k = 0 there are only stores, of zeros.
+ * order=weight keeps the tiles of a column of B in SRAM while all rows of A pass, order=activation those of a row of A while
+ * all columns of B pass: they are loaded, and converted, in the first pass alone. With k = 0 there are only stores, of
+ * zeros.
  *
  * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
- * conversion and store of the tile before run at the same time. On a large array a half of a and b is a panel of
- * several tiles. */
+ * conversion and store of the tile before run at the same time. On a large array a half of what is loaded, and of what is
+ * converted, is a panel of several tiles. */
+#include <inttypes.h>
+
+#include "isa/layout.h"
 #include "kernels/kernels.h"
+#include "kernels/linear.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
 #include "kernels/reference.h"
 #include "kernels/tiles.h"
 #include "kernels/zeros.h"
 
-enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING };
+enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT };
+enum order { OUTPUT, WEIGHT, ACTIVATION };
+
+/* Buffers for scales of channels; scale_slots() says why there are so many. */
+enum { SCALE_SLOTS = RING_BUFFERS + 3 };
+
+static const char *const orders[] = { "output", "weight", "activation", NULL };
+static const char *const layouts[] = { "row", "block16", "block32", NULL }; /* NPU_LAYOUT_* */
 
 static const struct npu_param params[] = {
 	[M] = PARAM_INT("m", 512, 0, MAX_LENGTH, "row", "rows of A and C"),
@@ -32,73 +47,209 @@ static const struct npu_param params[] = {
 	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of B and C"),
 	[TILE_K] = PARAM_TILE("tile_k", "columns of a tile of A, rows of a tile of B"),
 	[BUFFERING] = PARAM_BUFFERING,
+	[WEIGHTS] = PARAM_WEIGHTS,
+	[GROUP] = PARAM_GROUP,
+	[ORDER] = PARAM_CHOICE("order", OUTPUT, orders,
+			       "what stays in SRAM: sums alone, a column of tiles of B (weight), a row of tiles of A"),
+	[LAYOUT] = PARAM_CHOICE("layout", 0, layouts,
+				"of A, B and C in DRAM; blocks that are no array's worth are rearranged by the DMA"),
+};
+
+/* Tiles that stay in SRAM while others pass, in turn; their reuse needs no semaphore (held_slots). */
+struct held {
+	uint64_t slots;
+	uint64_t bytes; /* from one to the next */
+	uint32_t at;
 };
 
 /* The parameters, resolved, and what the program is made of. */
 struct gemm {
 	uint64_t m, n, k;
 	uint64_t tile_m, tile_n, tile_k; /* no larger than the dimension, but 1 where that is 0 */
+	uint64_t down, across, deep;     /* tiles of m, n and k */
 	unsigned buffers;
-	enum npu_dtype in, out;
-	uint64_t in_bytes, out_bytes; /* an element */
+	enum order order;
+	uint32_t layout, local; /* NPU_LAYOUT_* of operands in DRAM and in SRAM */
+	struct linear linear;
+	uint64_t in_bytes, out_bytes; /* an element of A and C */
 
 	struct npu_builder *b;
-	struct npu_dram A, B, C;
-	struct ring ab; /* a, and the semaphores of a and b together */
-	uint32_t b_at[RING_BUFFERS];
+	struct npu_dram A, B, S, C;
+	struct ring ab; /* semaphores of all that a step loads; slots of a, of b with order=activation */
+	uint32_t b_at[RING_BUFFERS], s_at[RING_BUFFERS], converted_at[RING_BUFFERS];
+	struct npu_semaphore raw[RING_SLOTS], converted[RING_SLOTS]; /* before and after a conversion */
+	struct held panel, panel_scales; /* with order=weight|activation */
+	unsigned nscales;
+	uint32_t scale_at[SCALE_SLOTS]; /* of channels */
 	struct ring acc;
-	struct ring c; /* unused for int8 */
+	struct ring c; /* unused for int32 */
 	struct zeros zeros; /* instead of all these where k is 0 */
 };
 
 /* One product: a tile of C and a tile of k. */
 struct step {
 	uint64_t i, j, l; /* first row, column and element of k */
+	uint64_t step, tile, outer; /* how many came before */
 	uint32_t m, n, k;
-	bool first, last; /* of k */
-	struct slot ab, acc, c;
-	uint32_t b_at;
+	bool first_pass; /* of what is held */
 };
+
+static uint64_t round_up(uint64_t x, uint64_t to)
+{
+	return tiles_of(x, to) * to;
+}
+
+/* The array takes rows, and blocks of its own side as they are: a block is what it holds at once. All others become rows
+ * on their way in; so do blocks that the vector engine is to convert. */
+static uint32_t local_layout(const struct npu_capacity *c, const struct linear *w, uint32_t layout)
+{
+	uint32_t side = npu_layout_block(layout);
+	return c->array_rows == side && c->array_cols == side && !w->convert ? layout : NPU_LAYOUT_ROW;
+}
 
 static struct gemm gemm_of(const struct npu_args *args)
 {
 	const int64_t *v = args->value;
 	struct gemm g = { .m = (uint64_t)v[M], .n = (uint64_t)v[N], .k = (uint64_t)v[K] };
 	g.buffers = (unsigned)v[BUFFERING] + 1;
-	g.tile_m = tile_within((uint64_t)v[TILE_M], g.m);
-	g.tile_n = tile_within((uint64_t)v[TILE_N], g.n);
-	g.tile_k = tile_within((uint64_t)v[TILE_K], g.k);
-	g.in = dtype_of(v[DTYPE]);
-	g.out = g.in == NPU_INT8 ? NPU_INT32 : g.in;
-	g.in_bytes = npu_dtype_bytes(g.in, 1);
-	g.out_bytes = npu_dtype_bytes(g.out, 1);
+	g.order = (enum order)v[ORDER];
+	g.layout = (uint32_t)v[LAYOUT];
+	g.linear = linear_of(&npu_gemm, args);
+	uint64_t side = npu_layout_block(g.layout);
+	g.tile_m = tile_within(round_up((uint64_t)v[TILE_M], side), g.m);
+	g.tile_n = linear_tile_n(&g.linear, round_up((uint64_t)v[TILE_N], side), g.n);
+	g.tile_k = linear_tile_k(&g.linear, round_up((uint64_t)v[TILE_K], side), g.k);
+	g.down = tiles_of(g.m, g.tile_m);
+	g.across = tiles_of(g.n, g.tile_n);
+	g.deep = tiles_of(g.k, g.tile_k);
+	g.in_bytes = npu_dtype_bytes(g.linear.act, 1);
+	g.out_bytes = npu_dtype_bytes(g.linear.out, 1);
 	return g;
+}
+
+/* Bytes of a dense matrix in a layout. */
+static uint64_t bytes_of(uint64_t rows, uint64_t cols, enum npu_dtype type, uint32_t layout)
+{
+	return npu_matrix_extent(&(struct npu_matrix){ rows, cols, type, layout, 0 });
+}
+
+static uint64_t a_bytes(const struct gemm *g) { return bytes_of(g->tile_m, g->tile_k, g->linear.act, g->local); }
+static uint64_t b_bytes(const struct gemm *g) { return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->local); }
+static uint64_t s_bytes(const struct gemm *g) { return 2 * linear_groups(&g->linear, g->tile_k) * g->tile_n; }
+
+/* So many that a held tile needs no semaphore to come back: its place is loaded (or converted) anew by a step whose panel
+ * was loaded only when the array was done with the step `ring` buffers before, and the last use of what lay there is no
+ * later. */
+static uint64_t held_slots(const struct gemm *g, unsigned ring)
+{
+	uint64_t panels = g->order == WEIGHT ? g->across : g->down, slots = g->deep > ring ? g->deep : ring;
+	return least(slots, panels * g->deep);
+}
+
+/* As in gemv: the load of a tile's scales stands behind one that has waited long enough. */
+static unsigned scale_slots(const struct gemm *g, unsigned ring, unsigned results)
+{
+	uint64_t slots = g->linear.convert && g->order != WEIGHT ? 1 + tiles_of(ring + 2, g->deep)
+								   : results + tiles_of(ring + 1, g->deep);
+	return (unsigned)least(slots, g->down * g->across);
+}
+
+/* What has to be placed for the products. */
+struct buffers {
+	struct npu_request r[NPU_MAX_REQUESTS];
+	unsigned n;
+	unsigned ring, fewest; /* buffers of what each step loads or converts */
+	unsigned rings;
+	uint64_t ring_bytes; /* one buffer of each of them */
+	uint64_t others;     /* all else in SRAM */
+};
+
+static void add(struct buffers *p, struct npu_request r)
+{
+	p->r[p->n++] = r;
+	if (!r.accum)
+		p->others += r.count * r.bytes;
+}
+
+static void add_held(struct buffers *p, struct held *h, const char *name, uint64_t bytes, uint64_t slots, int group)
+{
+	h->bytes = round_up(bytes, 64); /* words of a bank are no longer */
+	h->slots = slots;
+	add(p, (struct npu_request){ name, false, h->bytes * slots, 1, group, &h->at, .least = 1 });
+}
+
+static void add_ring(struct buffers *p, const char *name, uint64_t bytes, int group, uint32_t *at, unsigned *got)
+{
+	p->r[p->n++] = (struct npu_request){ name, false,	       bytes,	   p->ring,	 group,
+					     at,   .least = p->fewest, .got = got, .pair = !got };
+	p->rings++;
+	p->ring_bytes += bytes;
+}
+
+/* Operands of products. The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
+static void add_operands(struct gemm *g, struct buffers *p)
+{
+	const struct linear *w = &g->linear;
+	uint64_t converted = npu_dtype_bytes(w->product, g->tile_k * g->tile_n), slots = held_slots(g, p->ring);
+	bool weights_stay = g->order == WEIGHT;
+	if (g->order == ACTIVATION)
+		add_held(p, &g->panel, "a", a_bytes(g), slots, 0);
+	if (weights_stay)
+		add_held(p, &g->panel, w->convert ? "converted" : "b", w->convert ? converted : b_bytes(g), slots, 2);
+	if (weights_stay && w->group && !w->convert)
+		add_held(p, &g->panel_scales, "s", s_bytes(g), slots, 2);
+	if (g->order != ACTIVATION)
+		add_ring(p, "a", a_bytes(g), 0, g->ab.at, &g->ab.n);
+	if (!weights_stay || w->convert)
+		add_ring(p, "b", b_bytes(g), 2, g->b_at, g->order == ACTIVATION ? &g->ab.n : NULL);
+	if (w->group && (!weights_stay || w->convert))
+		add_ring(p, "s", s_bytes(g), 2, g->s_at, NULL);
+	if (w->convert && !weights_stay)
+		add_ring(p, "converted", converted, 1, g->converted_at, NULL);
+}
+
+/* All buffers, for `n` panels of `panel` tiles. */
+static struct buffers buffers_of(struct gemm *g, unsigned n, unsigned panel, unsigned results)
+{
+	const struct linear *w = &g->linear;
+	uint64_t sums = g->tile_m * g->tile_n;
+	struct buffers p = { .ring = n * panel, .fewest = panel > 1 ? n * panel : 1 };
+	add_operands(g, &p);
+	g->nscales = scale_slots(g, p.ring, results);
+	if (w->channel)
+		add(&p, (struct npu_request){ "scale", false,	    2 * g->tile_n,	g->nscales,
+					      3,       g->scale_at, .least = g->nscales });
+	add(&p, (struct npu_request){ "acc", true, sums * 4, results, -1, g->acc.at, .least = 1, .got = &g->acc.n });
+	if (!linear_raw(w))
+		add(&p, (struct npu_request){ "c", false,   sums * g->out_bytes, results,
+					      2,   g->c.at, .least = 1,		 .got = &g->c.n });
+	return p;
+}
+
+/* Tiles of a panel; what lies beside the ring is counted as the largest one needs it. */
+static unsigned panel_of(struct gemm *g, unsigned n, uint64_t turns, unsigned results)
+{
+	const struct npu_capacity *c = npu_builder_capacity(g->b);
+	struct buffers p = buffers_of(g, n, PANEL_BUFFERS, results);
+	uint64_t steps = tile_steps(c, g->tile_m, g->tile_m, g->tile_n, g->tile_n, g->tile_k, g->tile_k);
+	uint64_t words = p.rings > 2 ? (p.rings - 2) * (uint64_t)c->sram_word_bytes : 0; /* two are counted there */
+	return tile_panel(c, steps, turns, n, p.ring_bytes + words, p.others);
 }
 
 static bool place(struct gemm *g)
 {
-	uint64_t a = g->tile_m * g->tile_k * g->in_bytes, b = g->tile_k * g->tile_n * g->in_bytes;
-	uint64_t acc = g->tile_m * g->tile_n * 4, c = g->tile_m * g->tile_n * g->out_bytes;
-	uint64_t tiles = tiles_of(g->m, g->tile_m) * tiles_of(g->n, g->tile_n);
+	uint64_t tiles = g->down * g->across, turns = tiles * g->deep;
 	if (!tiles)
 		return true;
+	g->local = local_layout(npu_builder_capacity(g->b), &g->linear, g->layout);
 	if (!g->k) {
-		const struct npu_request zeros = zeros_request(&g->zeros, c);
+		const struct npu_request zeros = zeros_request(&g->zeros, g->tile_m * g->tile_n * g->out_bytes);
 		return npu_place(g->b, &zeros, 1);
 	}
-	const struct npu_capacity *capacity = npu_builder_capacity(g->b);
-	uint64_t turns = tiles * tiles_of(g->k, g->tile_k);
 	unsigned n = load_slots(g->buffers, turns), results = result_slots(g->buffers, tiles);
-	uint64_t steps = tile_steps(capacity, g->tile_m, g->tile_m, g->tile_n, g->tile_n, g->tile_k, g->tile_k);
-	unsigned panel = tile_panel(capacity, steps, turns, n, a + b, results * c), fewest = panel > 1 ? n * panel : 1;
-	/* The halves of a pair lie in neighbouring groups, the operands of a product two groups apart. */
-	const struct npu_request requests[] = {
-		{ "a", false, a, n * panel, 0, g->ab.at, .least = fewest, .got = &g->ab.n },
-		{ "b", false, b, n * panel, 2, g->b_at, .least = fewest, .pair = true },
-		{ "acc", true, acc, results, -1, g->acc.at, .least = 1, .got = &g->acc.n },
-		{ "c", false, c, results, 2, g->c.at, .least = 1, .got = &g->c.n },
-	};
-	if (!npu_place(g->b, requests, g->in == NPU_INT8 ? 3 : 4))
+	unsigned panel = panel_of(g, n, turns, results);
+	struct buffers p = buffers_of(g, n, panel, results);
+	if (!npu_place(g->b, p.r, p.n))
 		return false;
 	ring_panels(&g->ab, panel);
 	return true;
@@ -111,21 +262,48 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 	return place(&g);
 }
 
+/* How often all of A and all of B pass. */
+static uint64_t passes_of_a(const struct gemm *g) { return g->order == ACTIVATION ? 1 : g->across; }
+static uint64_t passes_of_b(const struct gemm *g) { return g->order == WEIGHT ? 1 : g->down; }
+
+static uint64_t matrix_traffic(const struct gemm *g, const struct npu_capacity *c, uint64_t rows, uint64_t cols,
+			       uint64_t tile, enum npu_dtype type)
+{
+	uint64_t side = npu_layout_block(g->layout);
+	/* A row of blocks in DRAM is as good as a long row. */
+	return tile_traffic(tiles_of(rows, side), npu_dtype_bytes(type, round_up(cols, side) * side),
+			    npu_dtype_bytes(type, round_up(tile, side) * side), c->dram_granule);
+}
+
+/* Rows off the granule cost more than they count, above all stores. Those of blocks are whole. */
+static bool off_granule(const struct gemm *g, uint64_t granule)
+{
+	uint64_t a = npu_dtype_bytes(g->linear.act, g->k), b = npu_dtype_bytes(g->linear.type, g->n);
+	return g->layout == NPU_LAYOUT_ROW && granule && (a % granule || b % granule);
+}
+
 static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
-	uint64_t down = tiles_of(g.m, g.tile_m), across = tiles_of(g.n, g.tile_n), size = g.in_bytes;
-	uint64_t stores = tile_traffic(g.m, g.n * g.out_bytes, g.tile_n * g.out_bytes, c->dram_granule);
-	bool waits = g.in == NPU_INT8 && 2 * g.tile_m * g.tile_n * g.out_bytes > c->limits.accum_bytes;
-	/* Rows off the granule cost more than they count, above all stores. */
-	bool whole = !c->dram_granule || (g.k * size % c->dram_granule == 0 && g.n * size % c->dram_granule == 0);
+	uint64_t stores = matrix_traffic(&g, c, g.m, g.n, g.tile_n, g.linear.out);
+	bool waits = linear_raw(&g.linear) && 2 * g.tile_m * g.tile_n * g.out_bytes > c->limits.accum_bytes;
 	return (struct tile_cost){
-		.dram = across * tile_traffic(g.m, g.k * size, g.tile_k * size, c->dram_granule) +
-			down * tile_traffic(g.k, g.n * size, g.tile_n * size, c->dram_granule) +
-			stores,
+		.dram = passes_of_a(&g) * matrix_traffic(&g, c, g.m, g.k, g.tile_k, g.linear.act) +
+			passes_of_b(&g) * matrix_traffic(&g, c, g.k, g.n, g.tile_n, g.linear.type) + stores,
 		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
-		.second = waits && whole ? 2 * stores : 0,
+		.second = waits && !off_granule(&g, c->dram_granule) ? 2 * stores : 0,
 	};
+}
+
+/* A named tile ends where a block does. */
+static bool whole_blocks(const struct npu_args *args, unsigned tile, unsigned length, struct npu_error *err)
+{
+	int64_t side = npu_layout_block((uint32_t)args->value[LAYOUT]), size = args->value[tile];
+	if (!args->named[tile] || size % side == 0 || size >= args->value[length])
+		return true;
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRId64 ": must be a multiple of %" PRId64 " with layout=%s, or at least %s=%"
+			PRId64, params[tile].name, size, side, layouts[args->value[LAYOUT]], params[length].name,
+			args->value[length]);
 }
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
@@ -135,159 +313,378 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_n", (uint64_t)args->value[N], 0 },
 		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
-	if (!npu_args_check(&npu_gemm, args, err))
+	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve(&npu_gemm, args, err) ||
+	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) || !whole_blocks(args, TILE_K, K, err))
 		return false;
 	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }
 
-/* Loads end in queue order: when b is there, so is a. */
-static void load(const struct gemm *g, const struct step *s)
+/* ---- instructions ---- */
+
+/* Rows and columns of a matrix [.., width] in DRAM, from (row, col) on. */
+static struct npu_dma block(const struct gemm *g, uint64_t dram, enum npu_dtype type, uint64_t width, uint64_t row,
+			    uint64_t col, uint32_t rows, uint32_t cols)
 {
-	struct npu_dma a = {
-		.local = s->ab.at,
-		.dram = g->A.addr + (s->i * g->k + s->l) * g->in_bytes,
-		.rows = s->m,
-		.cols = s->k,
-		.dram_stride = (uint32_t)(g->k * g->in_bytes),
-		.dtype = g->in,
+	struct npu_matrix whole = { 0, width, type, g->layout, 0 };
+	return (struct npu_dma){
+		.dram = dram + npu_matrix_bit(&whole, row, col) / 8,
+		.rows = rows,
+		.cols = cols,
+		.dram_stride = (uint32_t)npu_matrix_strip_bytes(&whole),
+		.dtype = type,
+		.dram_layout = g->layout,
+		.local_layout = g->local,
 	};
-	struct npu_dma b = {
-		.local = s->b_at,
-		.dram = g->B.addr + (s->l * g->n + s->j) * g->in_bytes,
-		.rows = s->k,
-		.cols = s->n,
-		.dram_stride = (uint32_t)(g->n * g->in_bytes),
-		.dtype = g->in,
+}
+
+static uint32_t held_at(const struct gemm *g, const struct held *h, const struct step *s)
+{
+	uint64_t tile = s->outer * g->deep + s->l / g->tile_k;
+	return h->at + (uint32_t)(tile % h->slots * h->bytes);
+}
+
+/* Where the operands of a step lie: what is loaded, and what is multiplied. */
+struct places {
+	uint32_t a, loaded_b, loaded_s, b, s;
+};
+
+static struct places places_of(const struct gemm *g, const struct step *s)
+{
+	unsigned buffer = ring_at(&g->ab, s->step).index;
+	struct places p = { .a = g->ab.at[buffer], .loaded_b = g->b_at[buffer], .loaded_s = g->s_at[buffer] };
+	if (g->order == ACTIVATION)
+		p.a = held_at(g, &g->panel, s);
+	if (g->order == WEIGHT && !g->linear.convert) {
+		p.loaded_b = held_at(g, &g->panel, s);
+		p.loaded_s = g->linear.group ? held_at(g, &g->panel_scales, s) : 0;
+	}
+	p.b = p.loaded_b;
+	p.s = p.loaded_s;
+	if (g->linear.convert)
+		p.b = g->order == WEIGHT ? held_at(g, &g->panel, s) : g->converted_at[buffer];
+	return p;
+}
+
+static bool converts(const struct gemm *g, const struct step *s)
+{
+	return g->linear.convert && (g->order != WEIGHT || s->first_pass);
+}
+
+static unsigned slot_of(const struct gemm *g, const struct step *s)
+{
+	return ring_at(&g->ab, s->step).index / g->ab.panel;
+}
+
+/* Posted when all operands of a step are there, for whoever takes them. */
+static struct npu_semaphore loaded(const struct gemm *g, const struct step *s)
+{
+	return converts(g, s) ? g->raw[slot_of(g, s)] : ring_at(&g->ab, s->step).full;
+}
+
+/* Loads end in queue order: when the last one of a step is there, so are the others. */
+static void load(const struct gemm *g, const struct step *s, const struct places *p)
+{
+	const struct linear *w = &g->linear;
+	struct slot ab = ring_at(&g->ab, s->step);
+	struct npu_dma loads[3];
+	unsigned n = 0;
+	if (g->order != ACTIVATION || s->first_pass) {
+		loads[n] = block(g, g->A.addr, w->act, g->k, s->i, s->l, s->m, s->k);
+		loads[n++].local = p->a;
+	}
+	if (g->order != WEIGHT || s->first_pass) {
+		loads[n] = block(g, g->B.addr, w->type, g->n, s->l, s->j, s->k, s->n);
+		loads[n++].local = p->loaded_b;
+		if (w->group)
+			loads[n++] = (struct npu_dma){ .local = p->loaded_s,
+						       .dram = g->S.addr + 2 * (s->l / w->group * g->n + s->j),
+						       .rows = (uint32_t)linear_groups(w, s->k),
+						       .cols = s->n,
+						       .dram_stride = (uint32_t)(2 * g->n),
+						       .dtype = NPU_FP16 };
+	}
+	for (unsigned i = 0; i < n; i++)
+		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = loads[i] },
+			 &(struct npu_order){ .wait = { i == 0 ? ab.take : NPU_NO_SEMAPHORE },
+					      .post = { i + 1 == n ? loaded(g, s) : NPU_NO_SEMAPHORE } });
+}
+
+/* Loads and conversion of a step. What is converted comes back with the step's other operands. */
+static void prepare(const struct gemm *g, const struct step *s)
+{
+	struct places p = places_of(g, s);
+	struct linear_tile tile = { .at = p.loaded_b, .scales = p.loaded_s, .converted = p.b, .n = s->n, .k = s->k };
+	struct npu_dma scale = {
+		.local = g->scale_at[s->tile % g->nscales], .dram = g->S.addr + 2 * s->j, .rows = 1, .cols = s->n
 	};
-	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = a },
-		 &(struct npu_order){ .wait = { s->ab.take } });
-	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = b },
-		 &(struct npu_order){ .post = { s->ab.full } });
+	scale.dtype = NPU_FP16;
+	if (g->linear.channel && !s->l)
+		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = scale }, NULL);
+	load(g, s, &p);
+	if (converts(g, s))
+		linear_convert(g->b, &g->linear, &tile,
+			       &(struct npu_order){ .wait = { loaded(g, s) },
+						    .post = { g->converted[slot_of(g, s)] } });
+}
+
+/* With conversions of every step and two accumulators the array waits for one behind the end of these sums. */
+static bool acc_comes_back(const struct gemm *g)
+{
+	return g->linear.convert && g->order != WEIGHT && g->acc.n > 1;
+}
+
+static struct npu_semaphore acc_free(const struct gemm *g, uint64_t tile)
+{
+	return acc_comes_back(g) ? NPU_NO_SEMAPHORE : ring_at(&g->acc, tile).free;
 }
 
 static void multiply(const struct gemm *g, const struct step *s)
 {
+	struct slot ab = ring_at(&g->ab, s->step), acc = ring_at(&g->acc, s->tile);
+	struct places p = places_of(g, s);
+	bool first = s->l == 0, last = s->l + s->k == g->k;
 	struct npu_matmul product = {
-		.dst = s->acc.at,
-		.a = s->ab.at,
-		.b = s->b_at,
+		.dst = acc.at,
+		.a = p.a,
+		.b = p.b,
+		.scales = p.s,
 		.m = s->m,
 		.n = s->n,
 		.k = s->k,
-		.a_type = g->in,
-		.b_type = g->in,
-		.accumulate = !s->first,
+		.group = g->linear.convert ? 0 : (uint32_t)g->linear.group,
+		.a_type = g->linear.act,
+		.b_type = g->linear.product,
+		.accumulate = !first,
+		.a_layout = g->local,
+		.b_layout = g->local,
 	};
 	struct npu_order order = {
-		.wait = { s->ab.full, s->first ? s->acc.free : NPU_NO_SEMAPHORE },
-		.post = { s->ab.give, s->last ? s->acc.full : NPU_NO_SEMAPHORE },
+		.wait = { converts(g, s) ? g->converted[slot_of(g, s)] : loaded(g, s),
+			  first ? acc_free(g, s->tile) : NPU_NO_SEMAPHORE },
+		.post = { ab.give, last ? acc.full : NPU_NO_SEMAPHORE },
 	};
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 }
 
-static void convert(const struct gemm *g, const struct step *s)
+static void store(struct gemm *g, const struct step *s, struct slot from)
 {
-	struct npu_un copy = {
-		.dst = s->c.at,
-		.a = s->acc.at,
-		.scale = 1,
-		.rows = s->m,
-		.cols = s->n,
-		.dst_type = g->out,
-		.a_type = NPU_FP32,
-	};
-	struct npu_order order = { .wait = { s->acc.full, s->c.free }, .post = { s->acc.free, s->c.full } };
-	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy }, &order);
-}
-
-static void store(struct gemm *g, const struct step *s)
-{
-	struct slot from = g->in == NPU_INT8 ? s->acc : s->c;
-	struct npu_dma c = {
-		.local = from.at,
-		.dram = g->C.addr + (s->i * g->n + s->j) * g->out_bytes,
-		.rows = s->m,
-		.cols = s->n,
-		.dram_stride = (uint32_t)(g->n * g->out_bytes),
-		.dtype = g->out,
-	};
+	struct npu_dma c = block(g, g->C.addr, g->linear.out, g->n, s->i, s->j, s->m, s->n);
 	struct npu_order order = { .wait = { from.full }, .post = { from.free } };
+	c.local = from.at;
+	c.local_layout = NPU_LAYOUT_ROW;
 	if (g->k)
 		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
 	else
 		zeros_store(g->b, &g->zeros, c, NPU_NO_SEMAPHORE);
 }
 
+/* The sums of a tile become its result. */
+static void finish(struct gemm *g, const struct step *s)
+{
+	struct slot acc = ring_at(&g->acc, s->tile), from = acc;
+	if (!linear_raw(&g->linear)) {
+		from = ring_at(&g->c, s->tile);
+		linear_finish(g->b, &g->linear, from.at, acc.at, g->scale_at[s->tile % g->nscales], s->m, s->n,
+			      &(struct npu_order){ .wait = { acc.full, from.free },
+						   .post = { from.full, acc_free(g, s->tile) } });
+	}
+	store(g, s, from);
+}
+
+/* ---- the walk ---- */
+
+static void measure(const struct gemm *g, struct step *s)
+{
+	s->m = (uint32_t)least(g->tile_m, g->m - s->i);
+	s->n = (uint32_t)least(g->tile_n, g->n - s->j);
+	s->k = (uint32_t)least(g->tile_k, g->k - s->l);
+	s->first_pass = g->order == WEIGHT ? s->i == 0 : s->j == 0;
+}
+
+/* The next tile of C; false past the last one. */
+static bool next_tile(const struct gemm *g, struct step *s)
+{
+	bool by_column = g->order == WEIGHT;
+	uint64_t *inner = by_column ? &s->i : &s->j, *outer = by_column ? &s->j : &s->i;
+	s->tile++;
+	s->l = 0;
+	*inner += by_column ? g->tile_m : g->tile_n;
+	if (*inner >= (by_column ? g->m : g->n)) {
+		*inner = 0;
+		*outer += by_column ? g->tile_n : g->tile_m;
+		s->outer++;
+	}
+	if (s->i >= g->m || s->j >= g->n)
+		return false;
+	measure(g, s);
+	return true;
+}
+
+static bool next_step(const struct gemm *g, struct step *s)
+{
+	s->step++;
+	s->l += s->k;
+	if (s->l >= g->k)
+		return next_tile(g, s);
+	measure(g, s);
+	return true;
+}
+
+static void open_region(const struct gemm *g, const struct step *s)
+{
+	npu_region(g->b, "tile %u,%u", (unsigned)(s->i / g->tile_m), (unsigned)(s->j / g->tile_n));
+}
+
+static void emit_zeros(struct gemm *g, struct step s)
+{
+	bool more = true;
+	zeros_fill(g->b, &g->zeros, g->tile_m * g->tile_n * g->out_bytes, NPU_NO_SEMAPHORE);
+	for (; more && !npu_builder_failed(g->b); more = next_tile(g, &s)) {
+		open_region(g, &s);
+		store(g, &s, (struct slot){ 0 });
+		npu_region_end(g->b);
+	}
+}
+
+/* A conversion of the next tile comes before the end of this one, so that the vector engine does not wait for the array. */
+static void emit_steps(struct gemm *g, struct step s)
+{
+	bool more = true;
+	open_region(g, &s);
+	prepare(g, &s);
+	while (more && !npu_builder_failed(g->b)) {
+		struct step after = s;
+		more = next_step(g, &after);
+		bool ends = !more || after.tile != s.tile, ahead = more && (!ends || g->linear.convert);
+		multiply(g, &s);
+		if (ahead)
+			prepare(g, &after);
+		if (ends) {
+			finish(g, &s);
+			npu_region_end(g->b);
+			if (more)
+				open_region(g, &after);
+		}
+		if (more && !ahead)
+			prepare(g, &after);
+		s = after;
+	}
+}
+
+static void init_semaphores(struct gemm *g)
+{
+	static const char *const raw[] = { "b_full[0]", "b_full[1]", "b_full[2]" };
+	static const char *const converted[] = { "converted_full[0]", "converted_full[1]", "converted_full[2]" };
+	ring_init(g->b, &g->ab, "ab");
+	for (unsigned i = 0; i < g->ab.n && g->linear.convert; i++) {
+		/* Later passes over held weights convert nothing: there the array takes what is loaded. */
+		g->raw[i] = g->order == WEIGHT ? npu_semaphore(g->b, raw[i], 0) : g->ab.full[i];
+		g->converted[i] = npu_semaphore(g->b, converted[i], 0);
+	}
+	if (!acc_comes_back(g))
+		ring_init(g->b, &g->acc, "acc");
+	for (unsigned i = 0; i < g->acc.n && acc_comes_back(g); i++)
+		g->acc.full[i] = npu_semaphore(g->b, i ? "acc_full[1]" : "acc_full[0]", 0);
+	if (!linear_raw(&g->linear))
+		ring_init(g->b, &g->c, "c");
+}
+
+static struct npu_dram tensor(const struct gemm *g, const char *name, enum npu_dtype type, enum npu_tensor_dir dir,
+			      uint64_t rows, uint64_t cols)
+{
+	return npu_tensor_at(g->b, name, type, dir, 2, (uint64_t[]){ rows, cols }, g->layout, NPU_ANYWHERE);
+}
+
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
-	uint64_t step = 0, tile = 0;
+	const struct linear *w = &g.linear;
+	struct step first = { 0 };
 
 	g.b = b;
-	g.A = npu_tensor(b, "A", g.in, NPU_TENSOR_IN, 2, (uint64_t[]){ g.m, g.k });
-	g.B = npu_tensor(b, "B", g.in, NPU_TENSOR_IN, 2, (uint64_t[]){ g.k, g.n });
-	g.C = npu_tensor(b, "C", g.out, NPU_TENSOR_OUT, 2, (uint64_t[]){ g.m, g.n });
+	g.A = tensor(&g, "A", w->act, NPU_TENSOR_IN, g.m, g.k);
+	g.B = tensor(&g, "B", w->type, NPU_TENSOR_IN, g.k, g.n);
+	if (w->group)
+		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ linear_groups(w, g.k), g.n });
+	if (w->channel)
+		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
+	g.C = tensor(&g, "C", w->out, NPU_TENSOR_OUT, g.m, g.n);
 	if (!place(&g))
 		return false;
-	ring_init(b, &g.ab, "ab");
-	ring_init(b, &g.acc, "acc");
-	if (g.in != NPU_INT8)
-		ring_init(b, &g.c, "c");
-	if (!g.k && g.m && g.n)
-		zeros_fill(b, &g.zeros, g.tile_m * g.tile_n * g.out_bytes, NPU_NO_SEMAPHORE);
-
-	for (uint64_t i = 0; i < g.m && !npu_builder_failed(b); i += g.tile_m)
-		for (uint64_t j = 0; j < g.n && !npu_builder_failed(b); j += g.tile_n, tile++) {
-			struct step s = { .i = i, .j = j };
-			s.acc = g.k ? ring_at(&g.acc, tile) : s.acc;
-			s.m = (uint32_t)least(g.tile_m, g.m - i);
-			s.n = (uint32_t)least(g.tile_n, g.n - j);
-			npu_region(b, "tile %u,%u", (unsigned)(i / g.tile_m), (unsigned)(j / g.tile_n));
-			for (s.l = 0; s.l < g.k; s.l += g.tile_k, step++) {
-				s.k = (uint32_t)least(g.tile_k, g.k - s.l);
-				s.first = s.l == 0;
-				s.last = s.l + s.k == g.k;
-				s.ab = ring_at(&g.ab, step);
-				s.b_at = g.b_at[s.ab.index];
-				load(&g, &s);
-				multiply(&g, &s);
-			}
-			if (g.in != NPU_INT8 && g.k) {
-				s.c = ring_at(&g.c, tile);
-				convert(&g, &s);
-			}
-			store(&g, &s);
-			npu_region_end(b);
-		}
+	measure(&g, &first);
+	if (g.down && g.across && !g.k) {
+		emit_zeros(&g, first);
+	} else if (g.down && g.across) {
+		init_semaphores(&g);
+		emit_steps(&g, first);
+	}
 	return !npu_builder_failed(b);
 }
 
-/* A passes once for each column of tiles of C, B once for each row of them. */
+/* A passes once for each column of tiles of C, B once for each row of them, but for what is held, which passes once. */
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
-	uint64_t macs = g.m * g.n * g.k, tiles = tiles_of(g.m, g.tile_m) * tiles_of(g.n, g.tile_n);
-	/* Two loads and a product a step; a store and, but for int8, a conversion a tile. */
-	uint64_t each = 3 * tiles_of(g.k, g.tile_k) + (g.in == NPU_INT8 || !g.k ? 1 : 2);
+	const struct linear *w = &g.linear;
+	uint64_t macs = g.m * g.n * g.k, tiles = g.down * g.across, conversions = 0;
+	uint64_t scales = w->channel ? g.down * g.n : passes_of_b(&g) * linear_groups(w, g.k) * g.n;
+	uint64_t loads_a = tiles ? passes_of_a(&g) * g.down * g.deep : 0;
+	uint64_t loads_b = tiles ? passes_of_b(&g) * g.across : 0; /* of all k */
+	uint64_t each = (linear_raw(w) || !g.k ? 1 : 2) + (w->channel && g.k);
+	for (uint64_t l = 0; w->convert && l < g.k; l += g.tile_k)
+		conversions += linear_conversions(w, least(g.tile_k, g.k - l));
 	return (struct npu_expect){
 		.macs = macs,
 		.useful_macs = macs,
-		.dram_read_bytes =
-		    g.in_bytes * (tiles_of(g.n, g.tile_n) * g.m * g.k + tiles_of(g.m, g.tile_m) * g.k * g.n),
-		.dram_write_bytes = g.out_bytes * g.m * g.n,
-		.instructions = tiles * each + (tiles && !g.k), /* zeros are made by one */
+		.dram_read_bytes = !macs ? 0
+					 : passes_of_a(&g) * bytes_of(g.m, g.k, w->act, g.layout) +
+					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.layout) + 2 * scales,
+		.dram_write_bytes = g.m && g.n ? bytes_of(g.m, g.n, w->out, g.layout) : 0,
+		/* Loads, conversions and products; what becomes of a tile; zeros are made by one. */
+		.instructions = tiles * (g.deep + each) + loads_a + loads_b * (g.deep * (w->group ? 2 : 1) + conversions) +
+				(tiles && !g.k),
 	};
+}
+
+/* ---- reference ---- */
+
+struct operands {
+	const struct gemm *g;
+	const double *A, *B, *S;
+};
+
+static struct linear_columns all_columns(const void *context, uint64_t first)
+{
+	const struct operands *o = context;
+	return (struct linear_columns){
+		.first = first, .n = o->g->n - first, .at = o->B, .stride = o->g->n, .scales = o->S, .scale_stride = o->g->n
+	};
+}
+
+static bool open_operands(const struct gemm *g, const struct npu_reference_io *io, struct operands *o)
+{
+	const struct linear *w = &g->linear;
+	*o = (struct operands){ g, npu_reference_read(io, "A", g->m * g->k), npu_reference_read(io, "B", g->k * g->n), NULL };
+	if (linear_scaled(w))
+		o->S = npu_reference_read(io, "S", w->channel ? g->n : linear_groups(w, g->k) * g->n);
+	return o->A && o->B && (o->S || !linear_scaled(w));
 }
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 {
 	struct gemm g = gemm_of(args);
-	const double *A = npu_reference_read(io, "A", g.m * g.k), *B = npu_reference_read(io, "B", g.k * g.n);
+	struct operands o;
 	double *C = npu_reference_write(io, "C", g.m * g.n);
-	if (!A || !B || !C)
-		return false;
-	npu_reference_matmul(g.m, g.n, g.k, A, B, false, C);
-	return true;
+	return C && open_operands(&g, io, &o) && linear_reference(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, C);
+}
+
+static bool bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, const char *tensor,
+		  double *bound)
+{
+	struct gemm g = gemm_of(args);
+	struct operands o;
+	(void)exp_error, (void)tensor;
+	return open_operands(&g, io, &o) && linear_bound(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, bound);
 }
 
 const struct npu_kernel npu_gemm = {
@@ -298,4 +695,5 @@ const struct npu_kernel npu_gemm = {
 	.emit = emit,
 	.expect = expect,
 	.reference = reference,
+	.bound = bound,
 };

@@ -43,19 +43,6 @@ static bool product_bound(const struct product *p, double *bound)
 	return columns != NULL;
 }
 
-static bool gemm_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
-{
-	const struct npu_kernel *k = &npu_gemm;
-	struct product p = { .m = (uint64_t)npu_arg(k, args, "m", 0),
-			     .n = (uint64_t)npu_arg(k, args, "n", 0),
-			     .k = (uint64_t)npu_arg(k, args, "k", 0),
-			     .type = dtype_of(npu_arg(k, args, "dtype", 0)) };
-	(void)exp_error;
-	p.a = npu_reference_read(io, "A", p.m * p.k);
-	p.b = npu_reference_read(io, "B", p.k * p.n);
-	return p.a && p.b && product_bound(&p, bound);
-}
-
 /* A product for each head, whose b is that of its key head; `p` is the first one's. */
 static bool heads_bound(const struct attn *a, struct product p, double *bound)
 {
@@ -348,7 +335,6 @@ static const struct {
 	const char *tensor;
 	bool (*fill)(const struct npu_args *, const struct npu_reference_io *, double exp_error, double *bound);
 } bounds[] = {
-	{ &npu_gemm, "C", gemm_bound },
 	{ &npu_qk_tiled, "S", qk_bound },
 	{ &npu_mask_softmax, "P", softmax_bound },
 	{ &npu_pv_tiled, "O", pv_bound },

@@ -113,6 +113,9 @@ static const struct {
 	{ "flash_attention", "window=64 mask=padding",
 	  "window=64: has no effect with mask=padding, only with mask=window" },
 	{ "flash_attention", "window=256 mask=causal", "" },
+	{ "gemm", "layout=block16 tile_m=100", "tile_m=100: must be a multiple of 16 with layout=block16, or at least m=512" },
+	{ "gemm", "layout=block32 tile_n=48 n=40", "" },
+	{ "gemm", "weights=int4 tile_k=64", "tile_k=64: must be a multiple of group=128, or at least k=512" },
 	{ "gemv", "weights=bf16", "weights=bf16: with dtype=fp16 must be fp16, int8 or int4" },
 	{ "gemv", "dtype=int8 weights=fp16", "weights=fp16: with dtype=int8 must be int8 or int4" },
 	{ "gemv", "group=64", "group=64: has no effect with weights=fp16, only with int8 or int4" },
@@ -282,7 +285,8 @@ START_TEST(arguments_print_as_they_are_written)
 	char text[300], cut[10];
 	ck_assert_str_eq(resolve("edge-1mb", "gemm", "dtype=bf16 k=40", &args), "");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, text, sizeof text),
-			 "m=512 n=512 k=40 dtype=bf16 tile_m=128 tile_n=128 tile_k=64 buffering=double");
+			 "m=512 n=512 k=40 dtype=bf16 tile_m=128 tile_n=128 tile_k=64 buffering=double weights=bf16 "
+			 "group=none order=output layout=row");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, cut, sizeof cut), "m=512 n=5");
 }
 END_TEST

@@ -78,6 +78,11 @@ static const char *const counted[] = {
 	"flash_attention seq=500 seq_q=300 heads=2 mask=window window=100 tile_q=64 tile_kv=32",
 	"flash_attention seq=500 seq_q=1 heads=4 kv_heads=1",
 	"kv_fetch_paged seq=500 kv_heads=2 tile_kv=100",
+	"gemm m=300 n=200 k=500 order=weight weights=int4",
+	"gemm m=300 n=200 k=500 order=activation weights=int8 tile_m=128",
+	"gemm m=300 n=200 k=500 order=weight weights=int8 group=64",
+	"gemm m=300 n=201 k=500 layout=block32",
+	"gemm m=300 n=201 k=500 layout=block16 dtype=int8 group=channel",
 	"gemv m=3 n=500 k=700 weights=int4",
 	"gemv m=2 n=300 k=1000 weights=int8 group=64 tile_k=256",
 	"gemv n=300 k=1000 weights=int8",
@@ -249,6 +254,38 @@ START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 }
 END_TEST
 
+static uint64_t cycles_of(const char *words)
+{
+	char *report = run(words);
+	uint64_t cycles = number(report, "", "cycles");
+	free(report);
+	return cycles;
+}
+
+/* 9 and 10 MiB of DRAM traffic instead of 16. */
+START_TEST(what_stays_in_sram_is_not_waited_for_again)
+{
+	uint64_t output = cycles_of("gemm m=512 n=1024 k=1024 order=output");
+	ck_assert_uint_lt(10 * cycles_of("gemm m=512 n=1024 k=1024 order=weight"), 8 * output);
+	ck_assert_uint_lt(10 * cycles_of("gemm m=512 n=1024 k=1024 order=activation"), 8 * output);
+}
+END_TEST
+
+/* A beat of the port of 64 bytes carries 16 elements, 32 bytes: 8 MiB + 8 MiB take 524,288 beats. In blocks of 32 it carries
+ * 64. */
+START_TEST(blocks_that_the_array_does_not_take_cost_beats_of_the_dma)
+{
+	char *rows = run("gemm m=512 n=1024 k=1024 --hw edge-2mb");
+	char *wrong = run("gemm m=512 n=1024 k=1024 layout=block16 --hw edge-2mb");
+	ck_assert_uint_eq(number(rows, "engines load", "busy"), (16 << 20) / 64);
+	ck_assert_uint_eq(number(wrong, "engines load", "busy"), (16 << 20) / 32);
+	ck_assert_uint_eq(number(wrong, "overlap dram", "read_bytes"), number(rows, "overlap dram", "read_bytes"));
+	ck_assert_uint_gt(10 * number(wrong, "", "cycles"), 13 * number(rows, "", "cycles"));
+	free(rows);
+	free(wrong);
+}
+END_TEST
+
 /* Nanoseconds that the DRAM of a preset takes to read so many bytes one after the other, by `npusim dram`. */
 static double stream_ns(const char *preset, uint64_t bytes, double clock_ns)
 {
@@ -304,6 +341,8 @@ int main(void)
 	tcase_add_loop_test(t, a_ping_pong_takes_as_long_as_its_longest_stage, 0, ROWS(pipelines) * PRESETS);
 	tcase_add_loop_test(t, an_array_without_transposer_computes_the_same, 0, ROWS(products_with_k));
 	tcase_add_test(t, a_balanced_ping_pong_is_faster_by_more_than_half);
+	tcase_add_test(t, what_stays_in_sram_is_not_waited_for_again);
+	tcase_add_test(t, blocks_that_the_array_does_not_take_cost_beats_of_the_dma);
 	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);

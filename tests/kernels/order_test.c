@@ -116,11 +116,14 @@ START_TEST(second_buffers_that_find_no_room_leave_no_race)
 				args.named[p] = true;
 				args.value[p] = TILE;
 			}
-		int group = npu_param_index(k, "group");
-		if (group >= 0) { /* so small a tile holds no whole group */
+		/* So small a tile holds no whole group, and no block of 32. */
+		int group = npu_param_index(k, "group"), layout = npu_param_index(k, "layout");
+		if (group >= 0) {
 			args.named[group] = true;
 			args.value[group] = 0;
 		}
+		if (layout >= 0 && args.value[layout] > 1)
+			args.value[layout] = 1;
 		capacity.limits.sram_bytes = 2048 + 512 * case_below(&rng, 48);
 		capacity.limits.accum_bytes = 1024 + 512 * case_below(&rng, 12);
 		struct npu_program *p = npu_kernel_build(k, &capacity, &args, &err);
@@ -149,6 +152,11 @@ static const struct {
 } several_tiles[] = {
 	{ "gemm", "m=300 n=300 k=300" },
 	{ "gemm", "m=300 n=300 k=300 dtype=int8" },
+	{ "gemm", "m=300 n=300 k=300 order=weight" },
+	{ "gemm", "m=300 n=300 k=300 order=activation weights=int4 tile_k=128" },
+	{ "gemm", "m=300 n=300 k=300 weights=int8 group=64" },
+	{ "gemm", "m=300 n=300 k=300 weights=int8 group=32 order=weight" },
+	{ "gemm", "m=300 n=300 k=300 weights=int8 order=activation layout=block16" },
 	{ "qk_tiled", "seq=400 heads=2" },
 	{ "qk_tiled", "seq=100 heads=8" },
 	{ "mask_softmax", "seq=400 heads=2" },

@@ -141,6 +141,7 @@ int main(void)
 {
 	Suite *suite = suite_create("report_run");
 	TCase *t = tcase_create("kernels");
+	tcase_set_timeout(t, 60);
 	tcase_add_test(t, runs_on_tiny_256k);
 	tcase_add_test(t, runs_on_edge_1mb);
 	tcase_add_test(t, runs_on_edge_2mb);

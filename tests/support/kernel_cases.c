@@ -151,6 +151,17 @@ static void random_convolution(const struct npu_kernel *k, struct npu_args *args
 	set(k, args, "stride", 1 + case_below(r, 3));
 }
 
+/* Tiles of whole blocks. */
+static void random_layout(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	static const char *const tiles[] = { "tile_m", "tile_n", "tile_k" };
+	uint64_t layout = case_below(r, choices(k, "layout")), side = layout ? 8u << layout : 1;
+	set(k, args, "layout", layout);
+	for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
+		if (args->named[npu_param_index(k, tiles[i])])
+			set(k, args, tiles[i], ((uint64_t)npu_arg(k, args, tiles[i], 0) + side - 1) / side * side);
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -179,6 +190,10 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 		random_weights(k, args, r);
 	if (npu_param_index(k, "filter_h") >= 0)
 		random_convolution(k, args, r);
+	if (npu_param_index(k, "order") >= 0)
+		set(k, args, "order", case_below(r, choices(k, "order")));
+	if (npu_param_index(k, "layout") >= 0)
+		random_layout(k, args, r);
 	set_used(k, args, "window", 1 + random_length(r, longest - 1));
 	set_used(k, args, "valid", case_below(r, seq + 1));
 	set(k, args, "seed", case_below(r, 1000));

@@ -477,16 +477,27 @@ const struct npu_tensor *mini_tensor(const struct mini *m, const char *name)
 	return NULL;
 }
 
+/* A tensor as one row, or its blocks, where it has two dimensions and a layout. */
+static struct view tensor_view(const struct npu_tensor *t, uint64_t index, uint64_t *row, uint64_t *col)
+{
+	uint64_t cols = t->layout ? t->shape[1] : index + 1;
+	*row = index / cols;
+	*col = index % cols;
+	return blocked(dram(t->addr, 0, t->dtype, cols), t->layout, 0, cols);
+}
+
 double mini_get(struct mini *m, const struct npu_tensor *t, uint64_t index)
 {
-	struct view v = dram(t->addr, 0, t->dtype, 1);
-	return get(m, &v, 0, index);
+	uint64_t row, col;
+	struct view v = tensor_view(t, index, &row, &col);
+	return get(m, &v, row, col);
 }
 
 void mini_set(struct mini *m, const struct npu_tensor *t, uint64_t index, double value)
 {
-	struct view v = dram(t->addr, 0, t->dtype, 1);
-	set(m, &v, 0, index, value);
+	uint64_t row, col;
+	struct view v = tensor_view(t, index, &row, &col);
+	set(m, &v, row, col, value);
 }
 
 double mini_local(struct mini *m, uint32_t at, enum npu_dtype type, uint64_t index)
