@@ -12,7 +12,9 @@
 
 const struct npu_kernel *const npu_kernels[] = {
 	&npu_gemm,      &npu_qk_tiled,        &npu_mask_softmax,   &npu_pv_tiled,
-	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,     &npu_conv2d,
+	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,
+	&npu_conv2d,    &npu_rmsnorm,         &npu_layernorm,      &npu_rope,
+	&npu_swiglu,    &npu_gelu,            &npu_residual_add,   &npu_embedding,
 	NULL,
 };
 

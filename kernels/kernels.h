@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shipped kernels, one file each. npu_kernels in kernel.c lists them. */
+/* The shipped kernels. npu_kernels in kernel.c lists them. */
 #ifndef NPU_KERNELS_KERNELS_H
 #define NPU_KERNELS_KERNELS_H
 
@@ -14,5 +14,12 @@ extern const struct npu_kernel npu_flash_attention;
 extern const struct npu_kernel npu_kv_fetch_paged;
 extern const struct npu_kernel npu_conv2d;
 extern const struct npu_kernel npu_gemv;
+extern const struct npu_kernel npu_rmsnorm;
+extern const struct npu_kernel npu_layernorm;
+extern const struct npu_kernel npu_rope;
+extern const struct npu_kernel npu_swiglu;
+extern const struct npu_kernel npu_gelu;
+extern const struct npu_kernel npu_residual_add;
+extern const struct npu_kernel npu_embedding;
 
 #endif

@@ -123,6 +123,9 @@ static const struct {
 	{ "gemv", "weights=int4 tile_n=3", "tile_n=3: must be even with weights=int4, two to a byte" },
 	{ "gemv", "weights=int4 tile_k=100", "tile_k=100: must be a multiple of group=128, or at least k=4096" },
 	{ "gemv", "weights=int4 tile_k=100 k=90", "" },
+	{ "rope", "rotary=3", "rotary=3: must be even and at most head_dim=128" },
+	{ "rope", "rotary=130", "rotary=130: must be even and at most head_dim=128" },
+	{ "rope", "head_dim=33", "" },
 	{ "gemv", "m=128",
 	  "m=128: X stays in SRAM, 128 x 8,192 bytes, of which it has 1,048,576; gemm takes any number of rows" },
 };
@@ -186,6 +189,10 @@ static const struct {
 	{ "edge-2mb", "gemv", "weights=int4", "tile_k", 2048 },
 	{ "edge-2mb", "gemv", "dtype=int8", "tile_k", 1024 },
 	{ "edge-2mb", "gemv", "", "tile_k", 512 },
+	/* 32 KiB of Y: 4 rows of 8 KiB. */
+	{ "edge-1mb", "rmsnorm", "", "tile_rows", 4 },
+	{ "edge-1mb", "swiglu", "cols=64", "tile_rows", 128 },
+	{ "edge-1mb", "gelu", "rows=3", "tile_rows", 4 },
 	/* No fewer than 8 tiles. */
 	{ "edge-2mb", "gemv", "n=512 k=1024 weights=int4", "tile_k", 512 },
 	/* 64 KiB of x, and twice 128 columns of 1,024 elements with their scales: 196 KiB. */

@@ -162,6 +162,23 @@ static void random_layout(const struct npu_kernel *k, struct npu_args *args, str
 			set(k, args, tiles[i], ((uint64_t)npu_arg(k, args, tiles[i], 0) + side - 1) / side * side);
 }
 
+/* Whatever has rows of one length: norms, rope, element by element, embeddings. */
+static void random_rows(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
+{
+	static const char *const enums[] = { "eps", "unit_offset", "bias", "interleaved", "act" };
+	for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++)
+		if (npu_param_index(k, enums[i]) >= 0)
+			set(k, args, enums[i], case_below(r, choices(k, enums[i])));
+	set(k, args, "rows", random_length(r, longest));
+	set(k, args, "cols", 1 + random_length(r, longest));
+	set(k, args, "vocab", 1 + random_length(r, longest));
+	int64_t dim = npu_arg(k, args, "head_dim", 2);
+	if (npu_param_index(k, "rotary") >= 0 && dim < 2)
+		set(k, args, "head_dim", 2);
+	if (case_below(r, 2))
+		set(k, args, "rotary", 2 + 2 * case_below(r, (uint64_t)npu_arg(k, args, "head_dim", 2) / 2));
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -197,6 +214,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	set_used(k, args, "window", 1 + random_length(r, longest - 1));
 	set_used(k, args, "valid", case_below(r, seq + 1));
 	set(k, args, "seed", case_below(r, 1000));
+	if (npu_param_index(k, "rows") >= 0)
+		random_rows(k, args, longest, r);
 }
 
 /* Whether bytes [at, at + bytes) of a local memory lie in a buffer that lives at instruction `insn`. */
