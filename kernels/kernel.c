@@ -11,10 +11,24 @@
 #include "kernels/kernels.h"
 
 const struct npu_kernel *const npu_kernels[] = {
-	&npu_gemm,      &npu_qk_tiled,        &npu_mask_softmax,   &npu_pv_tiled,
-	&npu_attention, &npu_flash_attention, &npu_kv_fetch_paged, &npu_gemv,
-	&npu_conv2d,    &npu_rmsnorm,         &npu_layernorm,      &npu_rope,
-	&npu_swiglu,    &npu_gelu,            &npu_residual_add,   &npu_embedding,
+	&npu_gemm,
+	&npu_qk_tiled,
+	&npu_mask_softmax,
+	&npu_pv_tiled,
+	&npu_attention,
+	&npu_flash_attention,
+	&npu_kv_fetch_paged,
+	&npu_decode_attention_paged,
+	&npu_prefill_attention_paged,
+	&npu_gemv,
+	&npu_conv2d,
+	&npu_rmsnorm,
+	&npu_layernorm,
+	&npu_rope,
+	&npu_swiglu,
+	&npu_gelu,
+	&npu_residual_add,
+	&npu_embedding,
 	NULL,
 };
 

@@ -21,5 +21,7 @@ extern const struct npu_kernel npu_swiglu;
 extern const struct npu_kernel npu_gelu;
 extern const struct npu_kernel npu_residual_add;
 extern const struct npu_kernel npu_embedding;
+extern const struct npu_kernel npu_decode_attention_paged;
+extern const struct npu_kernel npu_prefill_attention_paged;
 
 #endif

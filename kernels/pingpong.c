@@ -26,6 +26,18 @@ void ring_init(struct npu_builder *b, struct ring *r, const char *name)
 	}
 }
 
+void ring_init_free(struct npu_builder *b, struct ring *r, const char *name)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		r->free[i] = slot_semaphore(b, name, "free", r->n, i, 1);
+}
+
+void ring_init_full(struct npu_builder *b, struct ring *r, const char *name)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		r->full[i] = slot_semaphore(b, name, "full", r->n, i, 0);
+}
+
 void ring_release(struct npu_builder *b, const struct ring *r)
 {
 	for (unsigned i = 0; i < r->n * (r->panel ? r->panel : 1); i++)

@@ -48,6 +48,9 @@ static inline void ring_panels(struct ring *r, unsigned panel)
 
 /* Makes NAME_full[i] = 0 and NAME_free[i] = 1 for each of the slots that npu_place found room for. */
 void ring_init(struct npu_builder *, struct ring *, const char *name);
+/* NAME_free[i] alone, where something else tells that a slot is full; NAME_full[i] alone, that it is free. */
+void ring_init_free(struct npu_builder *, struct ring *, const char *name);
+void ring_init_full(struct npu_builder *, struct ring *, const char *name);
 /* Gives the buffers back. */
 void ring_release(struct npu_builder *, const struct ring *);
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Unit roundoff of fp16, and half the distance of its subnormals. */
+static const double FP16_ROUNDOFF = 0x1p-11, FP16_LOST = 0x1p-25;
+
 /* A relative error of x >= 0; of what is exactly 0 nothing is lost. */
 static double share(double error, double x)
 {
@@ -168,7 +171,7 @@ enum { ROWS = 16 }; /* of a head at a time: products of several rows are faster 
 struct attention {
 	struct attn a;
 	bool online; /* softmax tile by tile */
-	double exp_error;
+	struct attn_noise noise;
 	const double *q, *k, *v; /* the rows of a head; all rows of a kv head */
 	double *key_norm;        /* [seq] of this kv head */
 	double *size;            /* [seq, dim] |v|; 0 where v is not finite */
@@ -176,6 +179,7 @@ struct attention {
 	double *p;               /* [ROWS, keys] of the rows at hand */
 	double *sum;             /* [ROWS, dim] p |v| */
 	double *plain;           /* [dim] sum of |v| over the keys that any of these rows sees */
+	double *coarse;          /* [dim] what weights lose as int8 */
 };
 
 /* What is known of a row of scores. */
@@ -184,6 +188,20 @@ struct row {
 	double most;  /* largest |score|, -inf left out; NaN: one is NaN or +inf, and so is the whole row of O */
 	double error; /* of a score */
 };
+
+/* What a score loses before it is summed: K as fp16; or q as int8, half a step of its row in each element, and the
+ * roundings of what the integer sum is multiplied with. */
+static double operand_error(const struct attention *x, uint64_t row, double query, double key)
+{
+	double n = sqrt((double)x->a.dim), most = 0;
+	if (x->noise.converted)
+		return query * (1.001 * FP16_ROUNDOFF * key + n * FP16_LOST);
+	if (!x->noise.integers)
+		return 0;
+	for (uint64_t d = 0; d < x->a.dim; d++)
+		most = fmax(most, fabs(x->q[row * x->a.dim + d]));
+	return (1.001 * n * most / (2 * 127) + 8 * U * query) * key;
+}
 
 /* Scores p[0..n) of the keys from `from` on become probabilities, hidden ones 0. */
 static struct row probabilities(const struct attention *x, uint64_t row, uint64_t from, uint64_t n, double *p)
@@ -205,20 +223,23 @@ static struct row probabilities(const struct attention *x, uint64_t row, uint64_
 	}
 	for (uint64_t c = first; c < end && total > 0; c++)
 		p[c] /= total;
-	r.error = 1.001 * a->scale * dot_bound(query, key, (double)a->dim) + 2.001 * U * r.most;
+	r.error = 1.001 * a->scale * (dot_bound(query, key, (double)a->dim) + operand_error(x, row, query, key)) +
+		  2.001 * U * r.most;
 	return r;
 }
 
-/* Roundings on the way of a row. Online softmax rescales once for each tile, and multiplies by 1 / sum. */
+/* Roundings on the way of a row. Online softmax rescales once for each tile, and multiplies by 1 / sum. Merged splits are
+ * weighed by an exp of their own and added. */
 static struct weights attention_weights(const struct attention *x, const struct row *r)
 {
 	const struct attn *a = &x->a;
 	double n = (double)(r->see.end - r->see.first);
 	if (!x->online)
-		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->exp_error, n + 1, lane_sum(a->seq) };
+		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->noise.exp_error, n + 1, lane_sum(a->seq) };
 	double tiles = (double)(tiles_of(r->see.end, a->tile_kv) - r->see.first / a->tile_kv);
-	return (struct weights){ r->error + 4.001 * U * r->most, tiles, x->exp_error, n + tiles + 2,
-				 lane_sum(a->tile_kv) + 2 * tiles };
+	double merged = x->noise.splits > 1 ? 1 : 0, more = merged * (x->noise.splits + 4) + (x->noise.integers ? 4 * tiles : 0);
+	return (struct weights){ r->error + (4.001 + 2.001 * merged) * U * r->most, tiles + merged, x->noise.exp_error,
+				 n + tiles + 2 + more, lane_sum(a->tile_kv) + 2 * tiles + more };
 }
 
 /* Where column d of v is not finite: a visible one makes the result so, to be met exactly. A hidden one is multiplied
@@ -231,11 +252,38 @@ static double wild_bound(const struct attention *x, struct visible see, uint64_t
 	return INFINITY;
 }
 
+/* Of a tile and half of the columns: half a step of the row, times what it is multiplied with; p[0..n) are the weights of
+ * the keys from `from` on. */
+static void add_coarse(const struct attention *x, uint64_t part, uint64_t from, uint64_t n, const double *p)
+{
+	uint64_t cols = x->a.dim / x->noise.parts, first = part * cols;
+	const double *scales = x->noise.v_scales + part * x->a.seq + from;
+	double most = 0;
+	for (uint64_t c = 0; c < n; c++)
+		most = fmax(most, p[c] * fabs(scales[c]));
+	for (uint64_t c = 0; c < n; c++)
+		for (uint64_t d = first; d < first + cols && p[c] * scales[c] != 0; d++)
+			x->coarse[d] += 1.001 * most / (2 * 127) * x->size[(from + c) * x->a.dim + d] / fabs(scales[c]);
+}
+
+/* What the weights p[0..n) of a row, of the keys from `from` on, lose as integers. */
+static void coarse_bound(const struct attention *x, uint64_t from, uint64_t n, const double *p)
+{
+	uint64_t tile = x->a.tile_kv, keys;
+	memset(x->coarse, 0, x->a.dim * sizeof *x->coarse);
+	for (uint64_t c = 0; x->noise.integers && c < n; c += keys) {
+		keys = least(tile - (from + c) % tile, n - c);
+		for (uint64_t part = 0; part < x->noise.parts; part++)
+			add_coarse(x, part, from + c, keys, p + c);
+	}
+}
+
 static void attention_row_bound(const struct attention *x, const struct row *r, const double *sum, double *bound)
 {
 	struct weights w = attention_weights(x, r);
-	double u = unit_roundoff(x->a.type), n = (double)(r->see.end - r->see.first);
-	double error = (1 + quotient_error(&w)) * (1 + u) - 1; /* P is rounded to its type */
+	double u = x->noise.integers ? 0 : unit_roundoff(x->a.type), n = (double)(r->see.end - r->see.first);
+	double v = x->noise.converted ? FP16_ROUNDOFF : 0;
+	double weight = quotient_error(&w), error = (1 + weight) * (1 + u) * (1 + v) - 1; /* P and V are rounded */
 	double lost = 1.1 * (subnormal_lost(x->a.type) + (w.exps + 1) * EXP_LOST);
 	for (uint64_t d = 0; d < x->a.dim; d++) {
 		if (isnan(r->most))
@@ -243,7 +291,8 @@ static void attention_row_bound(const struct attention *x, const struct row *r, 
 		else if (x->wild[d])
 			bound[d] = wild_bound(x, r->see, d);
 		else
-			bound[d] = share(error, sum[d]) + lost * x->plain[d] + n * PRODUCT_LOST;
+			bound[d] = share(error, sum[d]) + lost * x->plain[d] + n * PRODUCT_LOST +
+				   share(1 + weight, x->coarse[d]) + (v > 0 ? 1.1 * FP16_LOST : 0);
 	}
 }
 
@@ -260,8 +309,10 @@ static void attention_rows_bound(const struct attention *x, uint64_t row, uint64
 	for (uint64_t c = from; c < from + n; c++)
 		for (uint64_t d = 0; d < a->dim; d++)
 			x->plain[d] += x->size[c * a->dim + d];
-	for (uint64_t r = 0; r < rows; r++)
+	for (uint64_t r = 0; r < rows; r++) {
+		coarse_bound(x, from, n, x->p + r * n);
 		attention_row_bound(x, &known[r], x->sum + r * a->dim, bound + (row + r) * a->dim);
+	}
 }
 
 static void open_kv_head(struct attention *x)
@@ -282,7 +333,7 @@ static void open_kv_head(struct attention *x)
 static bool open_attention(struct attention *x, double **scratch)
 {
 	uint64_t seq = x->a.seq, dim = x->a.dim;
-	*scratch = malloc((seq + seq * dim + ROWS * seq + ROWS * dim + 2 * dim) * sizeof **scratch);
+	*scratch = malloc((seq + seq * dim + ROWS * seq + ROWS * dim + 3 * dim) * sizeof **scratch);
 	if (!*scratch)
 		return false;
 	x->key_norm = *scratch;
@@ -290,18 +341,16 @@ static bool open_attention(struct attention *x, double **scratch)
 	x->p = x->size + seq * dim;
 	x->sum = x->p + ROWS * seq;
 	x->plain = x->sum + ROWS * dim;
-	x->wild = (bool *)(x->plain + dim);
+	x->coarse = x->plain + dim;
+	x->wild = (bool *)(x->coarse + dim);
 	return true;
 }
 
-static bool attention_bound(struct attention *x, const struct npu_reference_io *io, double *bound)
+static bool all_heads_bound(struct attention *x, const double *Q, const double *K, const double *V, double *bound)
 {
 	const struct attn *a = &x->a;
-	const double *Q = npu_reference_read(io, "Q", a->heads * a->seq_q * a->dim);
-	const double *K = npu_reference_read(io, "K", a->kv_heads * a->seq * a->dim);
-	const double *V = npu_reference_read(io, "V", a->kv_heads * a->seq * a->dim);
 	double *scratch = NULL;
-	bool ok = Q && K && V && open_attention(x, &scratch);
+	bool ok = open_attention(x, &scratch);
 	for (uint64_t h = 0; ok && h < a->heads; h++) {
 		uint64_t kv = attn_kv_head(a, h) * a->seq * a->dim, q = h * a->seq_q * a->dim;
 		x->q = Q + q;
@@ -315,16 +364,49 @@ static bool attention_bound(struct attention *x, const struct npu_reference_io *
 	return ok;
 }
 
+/* Beyond fp16, and of what is not finite, nothing is known of values that are converted. */
+static bool all_below(const double *x, uint64_t n, double limit)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (!(fabs(x[i]) <= limit))
+			return false;
+	return true;
+}
+
+bool attn_bound(const struct attn *a, const double *Q, const double *K, const double *V, const struct attn_noise *noise,
+		double *bound)
+{
+	struct attention x = { .a = *a, .online = true, .noise = *noise };
+	const double largest = 65504;
+	uint64_t queries = a->heads * a->seq_q * a->dim, keys = a->kv_heads * a->seq * a->dim;
+	if (noise->converted || noise->integers)
+		if (!all_below(Q, queries, largest) || !all_below(K, keys, largest) || !all_below(V, keys, largest)) {
+			for (uint64_t i = 0; i < queries; i++)
+				bound[i] = INFINITY;
+			return true;
+		}
+	return all_heads_bound(&x, Q, K, V, bound);
+}
+
+static bool attention_bound(struct attention *x, const struct npu_reference_io *io, double *bound)
+{
+	const struct attn *a = &x->a;
+	const double *Q = npu_reference_read(io, "Q", a->heads * a->seq_q * a->dim);
+	const double *K = npu_reference_read(io, "K", a->kv_heads * a->seq * a->dim);
+	const double *V = npu_reference_read(io, "V", a->kv_heads * a->seq * a->dim);
+	return Q && K && V && all_heads_bound(x, Q, K, V, bound);
+}
+
 static bool phases_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error,
 			 double *bound)
 {
-	struct attention x = { .a = attn_of(&npu_attention, args), .exp_error = exp_error };
+	struct attention x = { .a = attn_of(&npu_attention, args), .noise.exp_error = exp_error };
 	return attention_bound(&x, io, bound);
 }
 
 static bool flash_bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, double *bound)
 {
-	struct attention x = { .a = attn_of(&npu_flash_attention, args), .online = true, .exp_error = exp_error };
+	struct attention x = { .a = attn_of(&npu_flash_attention, args), .online = true, .noise.exp_error = exp_error };
 	return attention_bound(&x, io, bound);
 }
 

@@ -81,6 +81,11 @@ static uint64_t seed_of(const struct values_request *r, const struct npu_tensor 
 	return own && own->seeded ? own->seed + r->seed - 1 : r->seed;
 }
 
+static double magnitude_of(const struct values_request *r, const struct npu_tensor *t)
+{
+	return r->kernel && r->kernel->magnitude ? r->kernel->magnitude(r->args, t->name) : 1;
+}
+
 static bool fill_seeded(struct values *v, const struct npu_tensor *t, struct npu_error *err)
 {
 	uint64_t n = values_elements(t);
@@ -88,6 +93,9 @@ static bool fill_seeded(struct values *v, const struct npu_tensor *t, struct npu
 	if (!values)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for tensor %s", t->name);
 	values_seeded(t, seed_of(&v->request, t), values, n);
+	double magnitude = magnitude_of(&v->request, t);
+	for (uint64_t i = 0; magnitude != 1 && i < n; i++)
+		values[i] *= magnitude;
 	bool ok = npu_exec_tensor_write(v->exec, t, values, err);
 	free(values);
 	return ok;

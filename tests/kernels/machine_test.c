@@ -92,6 +92,10 @@ static const char *const counted[] = {
 	"gemv m=2 n=300 k=1000 weights=int8 group=64 tile_k=256",
 	"gemv n=300 k=1000 weights=int8",
 	"gemv n=301 k=100 dtype=int8",
+	"decode_attention_paged batch=3 seq=500 seq_min=17 heads=8 kv_heads=2",
+	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 kv_group=half splits=3 kv_layout=kv_page_head",
+	"decode_attention_paged batch=2 seq=500 heads=4 kv_heads=4 kv=int4 kv_group=token dequant=matrix page=8",
+	"prefill_attention_paged batch=2 seq=500 seq_min=300 chunk=100 heads=4 kv_heads=2 tile_q=48",
 };
 
 START_TEST(a_run_counts_what_the_closed_form_says)

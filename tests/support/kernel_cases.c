@@ -179,6 +179,30 @@ static void random_rows(const struct npu_kernel *k, struct npu_args *args, uint6
 		set(k, args, "rotary", 2 + 2 * case_below(r, (uint64_t)npu_arg(k, args, "head_dim", 2) / 2));
 }
 
+/* Several sequences of a paged cache, of at least a token: new ones, types that go together. */
+static void random_batch(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	enum { HALF = 2, INT4 = 2 };
+	uint64_t seq = (uint64_t)npu_arg(k, args, "seq", 1), shortest, batch = 1 + case_below(r, 3);
+	uint64_t dim = (uint64_t)npu_arg(k, args, "head_dim", 1), kv, group;
+	seq = seq ? seq : 1;
+	shortest = batch > 1 && case_below(r, 2) ? 1 + case_below(r, seq) : seq;
+	set(k, args, "batch", batch);
+	set(k, args, "seq", seq);
+	if (shortest < seq)
+		set(k, args, "seq_min", shortest);
+	set(k, args, "chunk", 1 + case_below(r, case_below(r, 2) ? shortest : shortest < 40 ? shortest : 40));
+	set(k, args, "splits", case_below(r, 2) ? 1 : 1 + case_below(r, 4));
+	do {
+		kv = case_below(r, 3);
+		group = case_below(r, 3);
+	} while (kv && dim % ((group == HALF ? 2 : 1) * (kv == INT4 ? 2 : 1)));
+	set(k, args, "kv_layout", case_below(r, 2));
+	set(k, args, "kv", kv);
+	set(k, args, "kv_group", kv ? group : 1);
+	set(k, args, "dequant", kv ? case_below(r, 2) : 0);
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -216,6 +240,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	set(k, args, "seed", case_below(r, 1000));
 	if (npu_param_index(k, "rows") >= 0)
 		random_rows(k, args, longest, r);
+	if (npu_param_index(k, "kv_layout") >= 0)
+		random_batch(k, args, r);
 }
 
 /* Whether bytes [at, at + bytes) of a local memory lie in a buffer that lives at instruction `insn`. */
@@ -411,7 +437,8 @@ struct npu_expect program_counts(const struct npu_program *p)
 		if (npu_op_engine(insn->op) == NPU_ENGINE_STORE)
 			sum.dram_write_bytes += bytes;
 		else
-			sum.dram_read_bytes += bytes + npu_insn_table_bytes(insn);
+			sum.dram_read_bytes += bytes;
+		sum.dram_read_bytes += npu_insn_table_bytes(insn);
 	}
 	return sum;
 }

@@ -192,20 +192,25 @@ static void dma(struct mini *m, const struct npu_dma *d, bool store)
 			memcpy(bytes_at(m, &l, c, r), bytes_at(m, &e, r, c), size_of(d->dtype));
 }
 
-static void gather(struct mini *m, const struct npu_paged *p)
+/* Gathers, or scatters; the transpose is of whole bytes. */
+static void paged(struct mini *m, const struct npu_paged *p, bool store)
 {
 	const struct npu_table *table = &m->program->tables[p->table];
-	struct view l = local(p->local, p->local_stride, p->dtype, p->cols);
-	for (uint64_t r = 0; r < p->rows; r++, l.at += l.stride) {
+	struct view l = local(p->local, p->local_stride, p->dtype, p->transpose ? p->rows : p->cols);
+	for (uint64_t r = 0; r < p->rows; r++) {
 		uint64_t token = p->first + r, page = token / p->page_rows;
-		struct view e = dram(p->dram, p->row_stride, p->dtype, p->cols);
+		struct view e = dram(p->dram, p->row_stride, p->dtype, p->cols), line = l;
 		if (page >= table->count) {
 			snprintf(m->error, sizeof m->error, "table entry %llu does not exist",
 				 (unsigned long long)page);
 			return;
 		}
 		e.at += (uint64_t)table->entries[page] * p->page_stride + token % p->page_rows * e.stride;
-		copy(m, &e, &l, 1, p->cols);
+		line.at += r * l.stride;
+		if (!p->transpose)
+			copy(m, store ? &line : &e, store ? &e : &line, 1, p->cols);
+		for (uint64_t c = 0; p->transpose && c < p->cols; c++)
+			memcpy(bytes_at(m, &l, c, r), bytes_at(m, &e, 0, c), size_of(p->dtype));
 	}
 }
 
@@ -257,9 +262,45 @@ static double combined(enum npu_op op, bool guard, double x, double y)
 		return x - y;
 	if (op == NPU_OP_VMUL)
 		return x * y;
+	if (op == NPU_OP_VMAX)
+		return fmax(x, y);
 	if (op != NPU_OP_VDIV)
 		abort();
 	return guard && y == 0 ? 0 : x / y;
+}
+
+static uint64_t scale_of(const struct npu_quant *p, uint64_t r, uint64_t c)
+{
+	return p->scale == NPU_SCALE_ROW   ? r
+	       : p->scale == NPU_SCALE_COL ? c
+					   : r * ((p->cols + p->group - 1) / p->group) + c / p->group;
+}
+
+/* Symmetric, with scales in memory. */
+static void quantise(struct mini *m, enum npu_op op, const struct npu_quant *p)
+{
+	struct view a = local(p->a, p->a_stride, p->a_type, p->cols), d = local(p->dst, p->dst_stride, p->dst_type, p->cols);
+	struct view scales = local(p->scales, 0, p->scale_type, 1);
+	bool there = op == NPU_OP_VQUANT;
+	double least = p->dst_type == NPU_INT4 ? -8 : -128, most = p->dst_type == NPU_INT4 ? 7 : 127;
+	if (p->asymmetric || p->scale == NPU_SCALE_TENSOR || there != p->dynamic)
+		abort();
+	for (uint64_t r = 0; there && r < p->rows; r++)
+		for (uint64_t c = 0; c < p->cols; c++)
+			set(m, &scales, scale_of(p, r, c), 0, 0);
+	for (uint64_t r = 0; there && r < p->rows; r++)
+		for (uint64_t c = 0; c < p->cols; c++) {
+			uint64_t i = scale_of(p, r, c);
+			double x = fabs(get(m, &a, r, c)) / most;
+			if (x > get(m, &scales, i, 0))
+				set(m, &scales, i, 0, x);
+		}
+	for (uint64_t r = 0; r < p->rows; r++)
+		for (uint64_t c = 0; c < p->cols; c++) {
+			double scale = get(m, &scales, scale_of(p, r, c), 0), x = get(m, &a, r, c);
+			double q = there && scale == 0 ? 0 : fmin(fmax(nearbyint(x / scale), least), most);
+			set(m, &d, r, c, there ? q : x * scale);
+		}
 }
 
 static void elementwise(struct mini *m, enum npu_op op, const struct npu_ew *p)
@@ -275,18 +316,6 @@ static void elementwise(struct mini *m, enum npu_op op, const struct npu_ew *p)
 					p->b_bcast == NPU_BCAST_COL ? 0 : c);
 			set(m, &d, r, c, combined(op, p->guard, x, y));
 		}
-}
-
-static void dequantise(struct mini *m, const struct npu_quant *p)
-{
-	struct view a = local(p->a, p->a_stride, p->a_type, p->cols),
-		    d = local(p->dst, p->dst_stride, p->dst_type, p->cols);
-	struct view scales = local(p->scales, 0, p->scale_type, p->cols);
-	if (p->scale != NPU_SCALE_COL || p->asymmetric)
-		abort();
-	for (uint64_t r = 0; r < p->rows; r++)
-		for (uint64_t c = 0; c < p->cols; c++)
-			set(m, &d, r, c, get(m, &a, r, c) * get(m, &scales, 0, c));
 }
 
 static void normalise(struct mini *m, bool layer, const struct npu_norm *p)
@@ -407,15 +436,17 @@ static void execute(struct mini *m, const struct npu_insn *insn)
 	if (op == NPU_OP_LOAD || op == NPU_OP_STORE)
 		dma(m, &insn->dma, op == NPU_OP_STORE);
 	else if (op == NPU_OP_GATHER)
-		gather(m, &insn->paged);
+		paged(m, &insn->paged, false);
+	else if (op == NPU_OP_SCATTER)
+		paged(m, &insn->paged, true);
+	else if (op == NPU_OP_VQUANT || op == NPU_OP_VDEQUANT)
+		quantise(m, op, &insn->quant);
 	else if (op == NPU_OP_MATMUL)
 		matmul(m, &insn->matmul);
-	else if (op == NPU_OP_VMUL || op == NPU_OP_VSUB || op == NPU_OP_VDIV || op == NPU_OP_VADD)
+	else if (op == NPU_OP_VMUL || op == NPU_OP_VSUB || op == NPU_OP_VDIV || op == NPU_OP_VADD || op == NPU_OP_VMAX)
 		elementwise(m, op, &insn->ew);
 	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP || op == NPU_OP_VGELU)
 		unary(m, op, &insn->un);
-	else if (op == NPU_OP_VDEQUANT)
-		dequantise(m, &insn->quant);
 	else if (op == NPU_OP_VRMSNORM || op == NPU_OP_VLAYERNORM)
 		normalise(m, op == NPU_OP_VLAYERNORM, &insn->norm);
 	else if (op == NPU_OP_VROPE)
