@@ -34,8 +34,8 @@ unsigned npu_insn_accesses(const struct npu_insn *, struct npu_access out[NPU_MA
  *
  *   load, store   one piece for all when DRAM and local memory are dense and equally laid out (same layout, no
  * transpose); else a piece a row as DRAM holds it, a row of blocks when dram_layout is blocked. Each is a descriptor.
- *   gather,       one piece a page when the rows of a page are dense in DRAM and local memory is dense, row-major and
- * not scatter       transposed; else a piece a row. The first piece of each page is a descriptor (and a table entry).
+ *   gather,       one piece a page when the rows of a page are dense in DRAM and local memory is dense, row-major, not
+ *   scatter       transposed and not apart (odd=); else a piece a row. The first piece of each page is a descriptor (and a table entry).
  * Pages that happen to be neighbours stay apart.
  *
  * Blocks are moved whole, with the padding at ragged edges. */

@@ -81,6 +81,9 @@ static bool legal_page(const struct npu_legal *c, const struct npu_paged *p)
 	if (p->cols * npu_dtype_bits((enum npu_dtype)p->dtype) % 8)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "cols=%u: a row of %u %s element%s is not whole bytes",
 					p->cols, p->cols, npu_dtype_name((enum npu_dtype)p->dtype), p->cols == 1 ? "" : "s");
+	if (p->odd && (p->transpose || p->local_layout != NPU_LAYOUT_ROW))
+		return npu_legal_refuse(c, NPU_ERR_OPERAND, "odd=%d: rows come apart only in row-major local memory, not transposed",
+					(int)p->odd);
 	if (p->row_stride && p->row_stride < row_bytes)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "row_stride=%u: must be 0 (dense) or at least a row, %s",
 					p->row_stride, npu_bytes_text(row_bytes).text);

@@ -71,8 +71,14 @@ static void operands_of_dma(const struct npu_insn *insn, struct list *list)
 static void operands_of_paged(const struct npu_insn *insn, struct list *list)
 {
 	const struct npu_paged *p = &insn->paged;
-	add_local(list, "local", is_to_dram(insn) ? READ : WRITE, p->local, "local_stride",
-		  stored(p->rows, p->cols, p->transpose, p->dtype, p->local_layout, p->local_stride));
+	enum role role = is_to_dram(insn) ? READ : WRITE;
+	uint32_t odd = p->odd ? p->rows / 2 : 0;
+	add_local(list, "local", role, p->local, "local_stride",
+		  stored(p->rows - odd, p->cols, p->transpose, p->dtype, p->local_layout, p->local_stride));
+	if (odd)
+		add(list, "odd", role, npu_is_acc(p->local) ? NPU_SPACE_ACCUM : NPU_SPACE_SRAM,
+		    npu_local_offset(p->local) + (uint64_t)(int64_t)p->odd, "local_stride",
+		    rows_of(odd, p->cols, p->dtype, p->local_stride));
 }
 
 static void operands_of_matmul(const struct npu_insn *insn, struct list *list)

@@ -4,6 +4,10 @@
 
 static uint32_t local_at(const struct npu_piece_walk *walk, uint64_t row)
 {
+	if (walk->paged && walk->insn->paged.odd) {
+		uint32_t apart = row % 2 ? (uint32_t)walk->insn->paged.odd : 0;
+		return walk->base + apart + (uint32_t)(row / 2 * npu_matrix_stride(&walk->local));
+	}
 	uint64_t bit = walk->transpose ? npu_matrix_bit(&walk->local, 0, row) : npu_matrix_bit(&walk->local, row, 0);
 	return walk->base + (uint32_t)(bit / 8);
 }
@@ -37,7 +41,7 @@ static void init_paged(struct npu_piece_walk *walk, const struct npu_paged *p)
 	walk->rows = p->page_rows ? p->rows : 0;
 	walk->row_bytes = npu_dtype_bytes(dtype, p->cols);
 	walk->stride = p->row_stride ? p->row_stride : walk->row_bytes;
-	walk->whole_pages = !p->transpose && p->local_layout == NPU_LAYOUT_ROW && walk->stride == walk->row_bytes &&
+	walk->whole_pages = !p->odd && !p->transpose && p->local_layout == NPU_LAYOUT_ROW && walk->stride == walk->row_bytes &&
 			    npu_matrix_is_dense(&walk->local);
 }
 

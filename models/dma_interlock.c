@@ -13,6 +13,8 @@ static uint32_t first_page(const struct npu_paged *p)
 static uint32_t pages(const struct npu_insn *insn)
 {
 	const struct npu_paged *p = &insn->paged;
+	if (insn->op == NPU_OP_GATHER && p->odd && p->rows > 1)
+		return 2;
 	if (insn->op != NPU_OP_SCATTER || !p->rows)
 		return 1;
 	return (uint32_t)(((uint64_t)p->first + p->rows - 1) / p->page_rows) - first_page(p) + 1;
@@ -34,7 +36,7 @@ static struct npu_access page_access(const struct npu_program *program, const st
 	return access;
 }
 
-/* The bytes that an instruction writes; `n`: the page of a scatter. */
+/* The bytes that an instruction writes; `n`: the page of a scatter, even or odd rows of a gather that has them apart. */
 static struct npu_access written(const struct npu_program *program, const struct npu_insn *insn, uint32_t n)
 {
 	struct npu_access all[NPU_MAX_ACCESSES];
@@ -42,7 +44,7 @@ static struct npu_access written(const struct npu_program *program, const struct
 		return page_access(program, &insn->paged, n);
 	unsigned count = npu_insn_accesses(insn, all);
 	for (unsigned i = 0; i < count; i++)
-		if (all[i].write)
+		if (all[i].write && n-- == 0)
 			return all[i];
 	return (struct npu_access){ .rows = 0 };
 }

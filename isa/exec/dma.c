@@ -12,6 +12,7 @@ enum { BAND = 32 };
 struct side {
 	struct npu_exec *e;
 	struct npu_view v;
+	const struct npu_view *apart[2]; /* even and odd rows; NULL: they lie in `v` together */
 	const struct npu_paged *paged; /* NULL: `v` is the matrix; else `v` is the row that locate() was asked for */
 };
 
@@ -26,6 +27,10 @@ static uint64_t page_row_addr(const struct npu_exec *e, const struct npu_paged *
 /* The row of s->v that holds row `row` of the side. */
 static uint64_t locate(struct side *s, uint64_t row)
 {
+	if (s->apart[1]) {
+		s->v = *s->apart[row % 2];
+		return row / 2;
+	}
 	if (!s->paged)
 		return row;
 	s->v.addr = page_row_addr(s->e, s->paged, row);
@@ -217,8 +222,8 @@ bool npu_exec_dma(struct npu_exec *e, const struct npu_insn *insn, struct npu_er
 	struct npu_views views;
 	if (!npu_views_bind(e, insn, &views, err))
 		return false;
-	struct side local = { e, *npu_views_find(&views, "local"), NULL };
-	struct side dram = { e, *npu_views_find(&views, "dram"), NULL };
+	struct side local = { .e = e, .v = *npu_views_find(&views, "local") };
+	struct side dram = { .e = e, .v = *npu_views_find(&views, "dram") };
 	return transfer(e, &local, &dram, insn->dma.transpose, &dram.v.m, err);
 }
 
@@ -255,7 +260,9 @@ bool npu_exec_paged(struct npu_exec *e, const struct npu_insn *insn, struct npu_
 	struct npu_matrix whole = { p->rows, p->cols, dtype, NPU_LAYOUT_ROW, 0 };
 	struct npu_matrix row = { 1, p->cols, dtype, NPU_LAYOUT_ROW, 0 };
 	row.stride = npu_matrix_stride(&row);
-	struct side local = { e, *npu_views_find(&views, "local"), NULL };
-	struct side dram = { e, { "dram", NPU_SPACE_DRAM, 0, NULL, row }, p };
+	struct side local = { .e = e, .v = *npu_views_find(&views, "local") };
+	struct side dram = { .e = e, .v = { "dram", NPU_SPACE_DRAM, 0, NULL, row }, .paged = p };
+	local.apart[0] = npu_views_find(&views, "local");
+	local.apart[1] = npu_views_find(&views, "odd");
 	return transfer(e, &local, &dram, p->transpose, &whole, err);
 }

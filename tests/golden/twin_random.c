@@ -177,6 +177,9 @@ static void paged(struct writer *w, struct npu_insn *i, bool store)
 	p->transpose = one_in(&w->r, 4);
 	p->local_layout = one_in(&w->r, 4) ? NPU_LAYOUT_BLOCK16 : NPU_LAYOUT_ROW;
 	p->local = store && one_in(&w->r, 4) ? accum(w, 32768) : sram(w, 32768);
+	/* Half of the rows of at most 96, of 256 bytes, somewhere in the same room. */
+	if (!p->transpose && p->local_layout == NPU_LAYOUT_ROW && one_in(&w->r, 3))
+		p->odd = (int32_t)ONE_OF(&w->r, 12288, 16384, 64);
 }
 
 static void matmul(struct writer *w, struct npu_insn *i)

@@ -101,6 +101,17 @@ static struct twin_matrix paged_local(const struct npu_paged *p)
 	return (struct twin_matrix){ p->local, false, rows, cols, p->dtype, p->local_layout, p->local_stride };
 }
 
+/* Row by row where even and odd ones lie apart. */
+static void touch_paged(struct marks *m, uint8_t how, const struct npu_paged *p)
+{
+	uint64_t row = npu_dtype_bytes((enum npu_dtype)p->dtype, p->cols), stride = p->local_stride ? p->local_stride : row;
+	if (!p->odd)
+		touch_matrix(m, how, paged_local(p));
+	for (uint32_t r = 0; p->odd && r < p->rows; r++)
+		touch_rows(m, how, (uint32_t)(p->local + r / 2 * stride + (r % 2 ? (uint64_t)(int64_t)p->odd : 0)), 1, p->cols,
+			   p->dtype, 0);
+}
+
 static void touch_matmul(struct marks *m, const struct npu_matmul *p)
 {
 	touch_rows(m, p->accumulate ? READ | WRITTEN : WRITTEN, p->dst, p->m, p->n, NPU_FP32, p->dst_stride);
@@ -183,7 +194,7 @@ static void twin(struct marks *m, const struct npu_insn *insn)
 		touch_matrix(m, store ? WRITTEN : READ, dma_dram(&insn->dma));
 		break;
 	case NPU_FORMAT_paged:
-		touch_matrix(m, store ? READ : WRITTEN, paged_local(&insn->paged));
+		touch_paged(m, store ? READ : WRITTEN, &insn->paged);
 		break;
 	case NPU_FORMAT_matmul:
 		touch_matmul(m, &insn->matmul);
@@ -260,6 +271,8 @@ static struct npu_insn small_insn(struct rng *rng, enum npu_op op, const struct 
 			npu_field_set(f, &insn, 1 + value % 3);
 		if (strcmp(f->name, "masked") == 0)
 			npu_field_set(f, &insn, 0);
+		if (strcmp(f->name, "odd") == 0)
+			npu_field_set(f, &insn, value % 3 ? 0 : value % 2000);
 	}
 	if (npu_op_format(op) == NPU_FORMAT_rope)
 		insn.rope.rotary = insn.rope.dim / 2 * 2;
@@ -529,6 +542,11 @@ START_TEST(a_gather_of_dense_pages_is_a_piece_a_page)
 	for (unsigned i = 0; i < 30; i++)
 		descriptors += p[i].new_descriptor;
 	ck_assert_uint_eq(descriptors, 3);
+	insn.paged.row_stride = 0;
+	insn.paged.odd = 0x4000; /* K and V in turns: likewise, every other one 16 KiB further on */
+	ck_assert_uint_eq(all_pieces(program, &insn, p, 32), 30);
+	for (unsigned i = 0; i < 30; i++)
+		ck_assert_uint_eq(p[i].local, 0x1000 + i / 2 * 128 + i % 2 * 0x4000);
 	npu_program_free(program);
 }
 END_TEST

@@ -122,6 +122,8 @@ static void paged(struct writer *w, struct npu_insn *i, bool store)
 	p->local = store && below(&w->r, 4) == 0 ? accum(w) : sram(w, 16384);
 	p->transpose = below(&w->r, 4) == 0;
 	p->local_layout = below(&w->r, 4) == 0 ? NPU_LAYOUT_BLOCK16 : NPU_LAYOUT_ROW;
+	if (!p->transpose && p->local_layout == NPU_LAYOUT_ROW && below(&w->r, 3) == 0)
+		p->odd = (int32_t)ONE_OF(&w->r, 4096, 2560, 32);
 }
 
 static void matmul(struct writer *w, struct npu_insn *i)

@@ -206,7 +206,7 @@ static void paged(struct mini *m, const struct npu_paged *p, bool store)
 			return;
 		}
 		e.at += (uint64_t)table->entries[page] * p->page_stride + token % p->page_rows * e.stride;
-		line.at += r * l.stride;
+		line.at += p->odd ? r / 2 * l.stride + (r % 2 ? (uint64_t)(int64_t)p->odd : 0) : r * l.stride;
 		if (!p->transpose)
 			copy(m, store ? &line : &e, store ? &e : &line, 1, p->cols);
 		for (uint64_t c = 0; p->transpose && c < p->cols; c++)
