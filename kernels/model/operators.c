@@ -79,6 +79,8 @@ static void project(struct build *b, const char *name, uint64_t repeat, uint64_t
 	const struct model_ask *ask = b->ask;
 	enum model_type type = quantised ? ask->weights : MODEL_FP16;
 	bool few = m <= FEW_ROWS && 2 * m * k <= b->capacity->limits.sram_bytes / 4;
+	/* Two columns of int4 share a byte: an odd one is padded. */
+	n += type == MODEL_INT4 && n % 2;
 	struct model_op *op = begin(b, name, few ? "gemv" : "gemm", repeat);
 	arg(op, "m=%" PRIu64, m);
 	arg(op, "n=%" PRIu64, n);

@@ -117,5 +117,11 @@ echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_at
  "vocab_size": 512, "intermediate_size": 172}' | "$NPUSIM" model - context=32 >out 2>err || fail "a stream: $(cat err)"
 grep -q '^stdin .* 2 layers, 8 heads, 4 kv_heads, head_dim 8$' out || fail "a stream: $(head -1 out)"
 
+# Two columns of int4 share a byte: an odd vocabulary is padded, not refused.
+checks=$((checks + 1))
+echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 511,
+ "intermediate_size": 172}' | "$NPUSIM" model - weights=int4 context=32 --plan >out 2>err || fail "an odd vocabulary: $(cat err)"
+tr -s ' ' <out | grep -qE '^lm_head gemv m=1 n=512 ' || fail "an odd vocabulary: $(grep lm_head out)"
+
 [ $failures = 0 ] && echo "$checks checks of npusim model"
 [ $failures = 0 ]
