@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step of a model, operator by operator: which kernel does it, with which parameters. */
-#include "kernels/kernel.h"
 #include "kernels/model/model.h"
 
 #include <inttypes.h>
@@ -33,28 +32,10 @@ static const char *type_name(enum model_type type)
 	return "fp16";
 }
 
-static void note(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct build *b, const char *format, ...)
-{
-	va_list args;
-	if (b->plan->nnotes == sizeof b->plan->notes / sizeof b->plan->notes[0])
-		return;
-	va_start(args, format);
-	vsnprintf(b->plan->notes[b->plan->nnotes], sizeof b->plan->notes[0], format, args);
-	va_end(args);
-	for (unsigned i = 0; i < b->plan->nnotes; i++)
-		if (strcmp(b->plan->notes[i], b->plan->notes[b->plan->nnotes]) == 0)
-			return;
-	b->plan->nnotes++;
-}
-
-/* An operator whose kernel is not there is left out, and the report says so. */
 static struct model_op *begin(struct build *b, const char *name, const char *kernel, uint64_t repeat)
 {
 	struct model_op *op = &b->plan->ops[b->plan->nops];
-	if (!npu_kernel_find(kernel))
-		note(b, "%s is left out: there is no kernel for it", kernel);
-	else if (b->plan->nops + 1 < MODEL_OPS)
+	if (b->plan->nops + 1 < MODEL_OPS)
 		b->plan->nops++;
 	*op = (struct model_op){ .section = b->section, .repeat = (uint32_t)repeat, .kernel = kernel };
 	snprintf(op->name, sizeof op->name, "%s", name);
@@ -350,6 +331,17 @@ static void layers(struct build *b)
 		b->section = s;
 		layer(b, &b->plan->sections[s]);
 	}
+}
+
+static void note(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct build *b, const char *format, ...)
+{
+	va_list args;
+	if (b->plan->nnotes == sizeof b->plan->notes / sizeof b->plan->notes[0])
+		return;
+	va_start(args, format);
+	vsnprintf(b->plan->notes[b->plan->nnotes++], sizeof b->plan->notes[0], format, args);
+	va_end(args);
 }
 
 static void notes(struct build *b)
