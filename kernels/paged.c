@@ -165,7 +165,7 @@ static bool place(struct emitter *e)
 	uint64_t scales = p->mode == PAGED_PLAIN ? 0 : p->halves * part_of(p->tile_kv * 2);
 	uint64_t wide = p->kv_heads * p->dim, loaded = p->tile_kv * p->row_bytes;
 	unsigned n = load_slots(p->buffers, totals.tiles), turns = totals.tiles > 1 ? 2 : 1;
-	unsigned unit_turns = totals.units > 1 ? 2 : 1;
+	unsigned unit_turns = totals.units > 1 ? 2 : 1, kv_least = p->together && totals.tiles > 1 ? 2 : 1;
 	struct npu_request requests[NPU_MAX_REQUESTS];
 	unsigned count = 0;
 
@@ -181,21 +181,21 @@ static bool place(struct emitter *e)
 	e->acc_bytes = part_of(rows * p->dim * 4);
 
 	/* Groups as in flash_attention: what streams at the same time lies in different ones. */
-	requests[count++] = (struct npu_request){ "k", false, scales ? e->k_part + scales : loaded, n, 5, e->k.at, .least = 1, .got = &e->k.n };
-	requests[count++] = (struct npu_request){ "q", false, q_bytes, totals.units > 1 ? n : 1, 0, e->q.at, .least = 1,
-						  .got = &e->q.n, .pair = totals.units > 1 && p->mode == PAGED_PLAIN, .step = 4 };
-	requests[count++] = (struct npu_request){ "v", false, on_vector ? e->k_part + scales : loaded, n, 3, e->v.at, .least = 1, .got = &e->v.n, .step = 4 };
+	requests[count++] = (struct npu_request){ "k", false, scales ? e->k_part + scales : loaded, n, on_vector ? 0 : 5, e->k.at, .least = kv_least, .got = &e->k.n, .step = on_vector ? 4 : 1 };
+	requests[count++] = (struct npu_request){ "v", false, on_vector ? e->k_part + scales : loaded, n, on_vector ? 0 : 3, e->v.at, .least = kv_least, .got = &e->v.n, .pair = true, .step = 4 };
 	if (on_matrix)
-		requests[count++] = (struct npu_request){ "v_scales", false, scales, n, 7, e->vs.at, .least = 1, .got = &e->vs.n, .pair = true };
+		requests[count++] = (struct npu_request){ "v_scales", false, scales, n, 7, e->vs.at, .least = kv_least, .got = &e->vs.n, .pair = true };
+	requests[count++] = (struct npu_request){ "q", false, q_bytes, totals.units > 1 ? n : 1, on_vector ? 3 : 0, e->q.at, .least = totals.units > 1 && p->mode == PAGED_PLAIN ? kv_least : 1,
+						  .got = &e->q.n, .pair = totals.units > 1 && p->mode == PAGED_PLAIN, .step = 4 };
 	if (on_vector) {
-		requests[count++] = (struct npu_request){ "k16", false, p->tile_kv * p->dim * 2, turns, 1, e->k16, .least = turns };
-		requests[count++] = (struct npu_request){ "v16", false, p->tile_kv * p->dim * 2, turns, 2, e->v16, .least = turns };
+		requests[count++] = (struct npu_request){ "k16", false, p->tile_kv * p->dim * 2, turns, 1, e->k16, .least = turns, .step = 4 };
+		requests[count++] = (struct npu_request){ "v16", false, p->tile_kv * p->dim * 2, turns, 2, e->v16, .least = turns, .step = 4 };
 	}
 	if (on_matrix) {
 		requests[count++] = (struct npu_request){ "q8", false, e->q_part + rows * 4, unit_turns, 0, e->q8, .least = unit_turns };
 		requests[count++] = (struct npu_request){ "p32", false, tile * 4, 1, 6, &e->p32, .least = 1 };
 	}
-	requests[count++] = (struct npu_request){ "p", false, on_matrix ? p->halves * part_of(e->p_part + rows * 4) : tile * 2, turns, 1,
+	requests[count++] = (struct npu_request){ "p", false, on_matrix ? p->halves * part_of(e->p_part + rows * 4) : tile * 2, turns, on_vector ? 3 : 1,
 						  e->p_at, .least = turns };
 	requests[count++] = (struct npu_request){ "o", false, q_bytes, result_slots(p->buffers, totals.units), 2, e->o.at,
 						  .least = 1, .got = &e->o.n, .step = 4 };
@@ -413,29 +413,107 @@ static void gather_scales(const struct emitter *e, const struct step *s, unsigne
 }
 
 /* q has as many buffers as k, so that of fp16 needs no semaphores: with the slot of k that is free now, the last product
- * with that slot of q has ended. Where others read k, it has its own. */
-static void load_k(struct emitter *e, const struct step *s)
+ * with that slot of q has ended. Where others read k, it has its own. True when it took `kv_free`. */
+static bool load_q(const struct emitter *e, const struct step *s, struct npu_semaphore kv_free)
+{
+	struct slot q = ring_at(&e->q, s->unit);
+	bool plain = e->p.mode == PAGED_PLAIN;
+	if (!s->opens)
+		return false;
+	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = query_rows(e, e->Q, s, q.at) },
+		 &(struct npu_order){ .wait = { plain ? kv_free : q.free },
+				      .post = { e->p.mode == PAGED_MATRIX ? q.full : NPU_NO_SEMAPHORE } });
+	return plain;
+}
+
+/* Waited for by the first gather that meets the new tokens of its sequence. */
+static struct npu_semaphore new_tokens(struct emitter *e, const struct step *s)
+{
+	if (e->waited != s->b || s->j + s->keys <= paged_length(&e->p, s->b) - e->p.chunk)
+		return NPU_NO_SEMAPHORE;
+	e->waited++;
+	return e->appended;
+}
+
+/* Rows of one token, of K, become blocks of `tokens` tokens of K and V in turns, which go to `k` and `v`: of page `page` and
+ * `n` in all. */
+static struct npu_paged take_both(const struct paged *p, struct npu_paged rows, uint64_t page, uint64_t n, uint64_t tokens,
+				  uint32_t k, uint32_t v)
+{
+	uint64_t row_bytes = rows.row_stride;
+	rows.local = k + (uint32_t)(rows.first * row_bytes);
+	rows.odd = (int32_t)(v - k);
+	rows.cols *= (uint32_t)tokens;
+	rows.rows = (uint32_t)(2 * n);
+	rows.row_stride = (uint32_t)(p->page * row_bytes);
+	rows.first = (uint32_t)(2 * page);
+	rows.page_rows = 2;
+	return rows;
+}
+
+/* K and V of a tile, or their scales, to `k` and `v`: whole pages first, then the rest. `rows`: from the first token on,
+ * as they would come alone. */
+static void gather_both(const struct emitter *e, const struct step *s, struct npu_paged rows, uint32_t k, uint32_t v,
+			struct npu_order order)
 {
 	const struct paged *p = &e->p;
-	struct slot k = ring_at(&e->k, s->number), q = ring_at(&e->q, s->unit);
-	bool plain = p->mode == PAGED_PLAIN, meets_new = s->j + s->keys > paged_length(p, s->b) - p->chunk;
+	uint64_t page = s->j / p->page, whole = s->keys / p->page, rest = s->keys % p->page;
+	struct npu_order first = order, last = order;
+	if (whole && rest) {
+		memset(first.post, 0, sizeof first.post);
+		memset(last.wait, 0, sizeof last.wait);
+	}
+	if (whole) {
+		rows.first = 0; /* of the tile */
+		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = take_both(p, rows, page, whole, p->page, k, v) },
+			 &first);
+	}
+	if (rest) {
+		rows.first = (uint32_t)(whole * p->page);
+		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = take_both(p, rows, page + whole, 1, rest, k, v) },
+			 &last);
+	}
+}
+
+static void load_together(struct emitter *e, const struct step *s)
+{
+	const struct paged *p = &e->p;
+	struct slot k = ring_at(&e->k, s->number), v = ring_at(&e->v, s->number);
+	bool plain = p->mode == PAGED_PLAIN, taken = load_q(e, s, v.free);
+	struct npu_order order = { .wait = { taken ? NPU_NO_SEMAPHORE : v.free, new_tokens(e, s) },
+				   .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
+	gather_both(e, s, token_rows(e, s->b, 0, s->head, 0, 1, 0), k.at, v.at, order);
+	if (plain)
+		return;
+	/* On the matrix engine k waits for its scales, on the vector engine p for those of v. */
+	uint32_t k_scales = k.at + (uint32_t)e->k_part, v_scales = v.at + (uint32_t)e->k_part;
+	struct npu_order ready = { .post = { k.full } };
+	if (p->mode == PAGED_MATRIX) {
+		v_scales = ring_at(&e->vs, s->number).at;
+		ready.post[1] = ring_at(&e->vs, s->number).full;
+	}
+	if (p->halves == 1) {
+		gather_both(e, s, scale_rows(e, s->b, 0, s->head, 0, 0, 1, 0), k_scales, v_scales, ready);
+		return;
+	}
+	gather_scales(e, s, 0, k_scales, p->mode == PAGED_MATRIX ? ready.post[0] : NPU_NO_SEMAPHORE);
+	gather_scales(e, s, 1, v_scales, ready.post[p->mode == PAGED_MATRIX]);
+}
+
+static void load_k(struct emitter *e, const struct step *s)
+{
+	struct slot k = ring_at(&e->k, s->number);
+	bool plain = e->p.mode == PAGED_PLAIN;
+	if (e->p.together) {
+		load_together(e, s);
+		return;
+	}
+	bool taken = load_q(e, s, k.free);
 	struct npu_paged rows = token_rows(e, s->b, 0, s->head, s->j, s->keys, k.at);
-	struct npu_order order = { .wait = { k.free }, .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
-	if (s->opens) {
-		struct npu_order q_order = { .wait = { plain ? k.free : q.free } };
-		if (p->mode == PAGED_MATRIX)
-			q_order.post[0] = q.full;
-		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = query_rows(e, e->Q, s, q.at) }, &q_order);
-		if (plain)
-			order.wait[0] = NPU_NO_SEMAPHORE;
-	}
-	/* The new tokens, once for each sequence. */
-	if (meets_new && e->waited == s->b) {
-		order.wait[1] = e->appended;
-		e->waited++;
-	}
 	rows.transpose = !array_turns_k(e);
-	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows }, &order);
+	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows },
+		 &(struct npu_order){ .wait = { taken ? NPU_NO_SEMAPHORE : k.free, new_tokens(e, s) },
+				      .post = { plain ? k.full : NPU_NO_SEMAPHORE } });
 	if (!plain)
 		gather_scales(e, s, 0, k.at + (uint32_t)e->k_part, k.full);
 }
@@ -443,11 +521,13 @@ static void load_k(struct emitter *e, const struct step *s)
 static void load_v(const struct emitter *e, const struct step *s)
 {
 	struct slot v = ring_at(&e->v, s->number);
-	bool together = e->p.mode == PAGED_VECTOR;
+	if (e->p.together)
+		return;
 	struct npu_paged rows = token_rows(e, s->b, 1, s->head, s->j, s->keys, v.at);
 	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows },
-		 &(struct npu_order){ .wait = { v.free }, .post = { e->p.mode == PAGED_PLAIN ? v.full : NPU_NO_SEMAPHORE } });
-	if (together)
+		 &(struct npu_order){ .wait = { v.free },
+				      .post = { e->p.mode == PAGED_PLAIN ? v.full : NPU_NO_SEMAPHORE } });
+	if (e->p.mode == PAGED_VECTOR)
 		gather_scales(e, s, 1, v.at + (uint32_t)e->k_part, v.full);
 	if (e->p.mode == PAGED_MATRIX) {
 		struct slot vs = ring_at(&e->vs, s->number);
@@ -866,12 +946,20 @@ static void emit_steps(struct emitter *e)
 		if (more)
 			load_next(e, &next);
 		load_v(e, &now);
-		if (more)
+		/* Where v comes with k, what reads k of the next tile would keep v of this one waiting for it, and its slot. */
+		if (more && !p->together) {
 			prepare_k(e, &next);
-		weigh(e, &now, &before);
-		if (more)
+			weigh(e, &now, &before);
 			multiply_qk(e, &next);
-		multiply_pv(e, &now);
+			multiply_pv(e, &now);
+		} else {
+			weigh(e, &now, &before);
+			multiply_pv(e, &now);
+		}
+		if (more && p->together) {
+			prepare_k(e, &next);
+			multiply_qk(e, &next);
+		}
 		if (!more && p->mode == PAGED_MATRIX)
 			add_part(e, &now);
 		if (!more)
@@ -933,9 +1021,13 @@ bool paged_emit(const struct npu_kernel *k, struct npu_builder *b, const struct 
 	struct emitter e = { .b = b, .p = paged_of(k, args) };
 	make_tensors(&e);
 	if (!npu_builder_failed(b) && make_tables(&e) && place(&e)) {
-		ring_init(b, &e.k, "k");
+		/* Together, k tells of v too that it is there, and v of k that it is free: it is read last. */
+		if (e.p.together)
+			ring_init_full(b, &e.k, "k");
+		else
+			ring_init(b, &e.k, "k");
 		/* Behind v come its scales, and what waits for them posts p_full. */
-		if (e.p.mode == PAGED_MATRIX)
+		if (e.p.together || e.p.mode == PAGED_MATRIX)
 			ring_init_free(b, &e.v, "v");
 		else
 			ring_init(b, &e.v, "v");
@@ -992,15 +1084,25 @@ static void expect_append(const struct paged *p, uint64_t b, struct npu_expect *
 }
 
 /* The units of all kv heads over queries [i, i + rows) of sequence b. */
+/* What the gathers of a tile read of the table, and their number. */
+static uint64_t expect_gathers(const struct paged *p, uint64_t j, uint64_t keys, uint64_t *entries)
+{
+	uint64_t halves = p->mode == PAGED_PLAIN ? 0 : p->halves, pages = pages_of(p, j, keys);
+	uint64_t both = (keys >= p->page) + (keys % p->page > 0);
+	uint64_t alone = (p->together ? 0 : 2) + (p->together && halves < 2 ? 0 : 2 * halves);
+	uint64_t pairs = p->together ? 1 + (halves == 1) : 0;
+	*entries += (alone + pairs) * pages;
+	return alone + pairs * both;
+}
+
 static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
 {
 	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
-	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), table = 0;
+	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0;
 	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, halves = p->halves;
-	uint64_t gathers = p->mode == PAGED_PLAIN ? 2 : 2 + 2 * halves;
-	uint64_t insns = 2 + (splits > 1 ? 4 * splits + 2 : 2) + gathers * tiles; /* q, o, what divides, gathers */
+	uint64_t insns = 2 + (splits > 1 ? 4 * splits + 2 : 2); /* q, o, what divides */
 	for (uint64_t j = 0; j < end; j += p->tile_kv)
-		table += pages_of(p, j, least(p->tile_kv, end - j));
+		insns += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
 	insns += tiles + tiles + masked * (p->group - 1); /* scores, softmax */
 	if (p->mode == PAGED_MATRIX) /* q8; scales of q, weights and p8, their product and sum; rescales and additions */
 		insns += 1 + tiles * (1 + 4 * halves) + 2 * (tiles - splits);
@@ -1009,7 +1111,7 @@ static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct n
 	x->instructions += p->kv_heads * insns;
 	x->macs += 2 * p->heads * rows * end * p->dim;
 	x->useful_macs += 2 * p->heads * (rows * end - rows * (rows - 1) / 2) * p->dim;
-	x->dram_read_bytes += p->kv_heads * (2 * end * (p->row_bytes + (p->mode == PAGED_PLAIN ? 0 : 2 * halves)) + 4 * gathers * table);
+	x->dram_read_bytes += p->kv_heads * (2 * end * (p->row_bytes + (p->mode == PAGED_PLAIN ? 0 : 2 * halves)) + 4 * entries);
 }
 
 struct npu_expect paged_expect(const struct npu_kernel *k, const struct npu_args *args)
@@ -1119,6 +1221,65 @@ static void derive(const struct npu_kernel *k, struct npu_args *args, const char
 		args->value[i] = value;
 }
 
+static bool choose_tiles(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+			 struct npu_error *err)
+{
+	struct paged p = paged_of(k, args);
+	const struct tile_dim decode[] = { { "tile_kv", p.seq, WIDEST_KV } };
+	const struct tile_dim prefill[] = { { "tile_q", p.chunk, 0 }, { "tile_kv", p.seq, 0 } };
+	if (k == &npu_decode_attention_paged)
+		return tiles_resolve(k, capacity, args, decode, 1, try_decode, decode_cost, err);
+	return tiles_resolve(k, capacity, args, prefill, 2, try_prefill, NULL, err);
+}
+
+/* Why K and V of a tile cannot come together; NULL: they can. Tiles are chosen. */
+static const char *why_apart(const struct paged *p, const struct npu_capacity *c)
+{
+	if (p->kv_first)
+		return "needs kv_layout=page_head_kv";
+	if (c->no_transpose_b)
+		return "needs an array that turns K (matrix.transposer=yes)";
+	if (p->buffers < 2)
+		return "needs buffering=double or triple";
+	if (p->page * p->dim > MAX_LENGTH)
+		return "page x head_dim must be less than 1,048,576";
+	if (p->tile_kv < p->seq && p->tile_kv % p->page)
+		return "needs tiles of whole pages, tile_kv a multiple of page";
+	return NULL;
+}
+
+/* Together where that is possible, in tiles of which two fit. But int4 takes the vector engine and the array longer than the
+ * DMA, so they are kept one tile ahead of each other, which v with a tile of its own allows. */
+static bool choose_gather(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+			  struct npu_error *err)
+{
+	int gather = npu_param_index(k, "gather");
+	struct npu_args together = *args;
+	struct npu_error refused = { 0 };
+	if (gather < 0)
+		return choose_tiles(k, capacity, args, err);
+	together.value[gather] = 0;
+	if (args->named[gather] && args->value[gather])
+		return choose_tiles(k, capacity, args, err);
+	bool fits = choose_tiles(k, capacity, &together, &refused);
+	struct paged p = paged_of(k, &together);
+	const char *why = fits ? why_apart(&p, capacity) : NULL;
+	bool wanted = args->named[gather] || p.kv != NPU_INT4 || p.mode != PAGED_VECTOR;
+	if (fits && wanted && !why) {
+		*args = together;
+		return true;
+	}
+	if (args->named[gather] && why)
+		return npu_fail(err, NPU_ERR_VALUE, "gather=together: %s", why);
+	if (args->named[gather]) {
+		if (err)
+			*err = refused;
+		return false;
+	}
+	args->value[gather] = 1;
+	return choose_tiles(k, capacity, args, err);
+}
+
 bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
 		   struct npu_error *err)
 {
@@ -1144,9 +1305,5 @@ bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capaci
 	if (p.mode == PAGED_MATRIX && args->named[npu_param_index(k, "tile_kv")] && p.tile_kv > MOST_INTEGER_KEYS)
 		return npu_fail(err, NPU_ERR_VALUE, "tile_kv=%" PRIu64 ": must be at most %d with dequant=matrix, whose sums are int32",
 				p.tile_kv, MOST_INTEGER_KEYS);
-	const struct tile_dim decode[] = { { "tile_kv", p.seq, WIDEST_KV } };
-	const struct tile_dim prefill[] = { { "tile_q", p.chunk, 0 }, { "tile_kv", p.seq, 0 } };
-	if (k == &npu_decode_attention_paged)
-		return tiles_resolve(k, capacity, args, decode, 1, try_decode, decode_cost, err);
-	return tiles_resolve(k, capacity, args, prefill, 2, try_prefill, NULL, err);
+	return choose_gather(k, capacity, args, err);
 }

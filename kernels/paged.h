@@ -29,6 +29,7 @@ struct paged {
 	enum paged_group scope;
 	enum paged_mode mode;
 	bool kv_first; /* the layout */
+	bool together; /* one gather brings K and V of a tile */
 	double scale;  /* 1 / sqrt(dim) */
 	uint64_t pages; /* of all sequences */
 };
@@ -59,6 +60,7 @@ extern const char *const paged_kv_types[];  /* fp16|int8|int4 */
 extern const char *const paged_groups[];    /* token|head|half */
 extern const char *const paged_dequants[];  /* vector|matrix */
 extern const char *const paged_layouts[];   /* page_head_kv|kv_page_head */
+extern const char *const paged_gathers[];   /* together|apart */
 
 #define PAGED_PARAM_BATCH PARAM_INT("batch", 1, 1, 1024, "sequence", "sequences")
 #define PAGED_PARAM_SEQ(initial) \
@@ -80,6 +82,11 @@ extern const char *const paged_layouts[];   /* page_head_kv|kv_page_head */
 #define PAGED_PARAM_LAYOUT                                                                                             \
 	PARAM_CHOICE("kv_layout", 0, paged_layouts,                                                                    \
 		     "K and V of a head side by side in a page, or K of all pages before V of all pages")
+#define PAGED_PARAM_GATHER                                                                                             \
+	{                                                                                                              \
+		.name = "gather", .type = NPU_PARAM_CHOICE, .choices = paged_gathers, .derived = true, .unit = "",     \
+		.meaning = "K and V of a tile by one instruction that brings them apart, where pages allow it, or by one each" \
+	}
 #define PAGED_PARAM_SPLITS                                                                                             \
 	PARAM_INT("splits", 1, 1, 64, "part", "parts of the keys with a softmax of their own, merged at the end")
 #define PAGED_PARAM_SEED PARAM_INT("seed", 1, 0, INT32_MAX, "", "decides lengths and the order of the pages")

@@ -249,6 +249,52 @@ START_TEST(flash_attention_keeps_a_large_array_busy)
 }
 END_TEST
 
+/* Cycles of loads that follow one another, `rows` of 256 bytes each, 16 MiB in all. */
+static uint64_t sequential(unsigned rows, const char *preset)
+{
+	char path[] = "/tmp/npusim-kernels-XXXXXX.npu", words[200];
+	int fd = mkstemps(path, 4);
+	ck_assert_int_ge(fd, 0);
+	dprintf(fd,
+		".tensor X[65536, 128] fp16 in\n.sram x[4][%u, 128] fp16\n"
+		".for i in 0..65536 / %u\n  load x[i %% 4][:, :], X[i * %u : i * %u + %u, :]\n.end\n",
+		rows, rows, rows, rows, rows);
+	close(fd);
+	snprintf(words, sizeof words, "%s --hw %s", path, preset);
+	char *report = run(words);
+	uint64_t cycles = number(report, "", "cycles");
+	ck_assert_uint_eq(number(report, "overlap dram", "read_bytes"), 1 << 24);
+	free(report);
+	unlink(path);
+	return cycles;
+}
+
+static const struct {
+	const char *preset;
+	unsigned batch;
+} decoders[] = { { "edge-1mb", 1 }, { "edge-1mb", 8 }, { "edge-2mb", 1 }, { "edge-2mb", 8 } };
+
+/* 4,096 tokens of 8 kv heads are 16 MiB, in pages of 16 tokens that lie anywhere. */
+START_TEST(paged_decode_reads_at_nine_tenths_of_a_sequential_stream)
+{
+	uint64_t batch = decoders[_i].batch, fastest = UINT64_MAX;
+	char words[200];
+	for (unsigned rows = 128; rows <= 512; rows *= 2) {
+		uint64_t cycles = sequential(rows, decoders[_i].preset);
+		fastest = cycles < fastest ? cycles : fastest;
+	}
+	snprintf(words, sizeof words,
+		 "decode_attention_paged batch=%u seq=4096 heads=32 kv_heads=8 head_dim=128 page=16 --hw %s",
+		 decoders[_i].batch, decoders[_i].preset);
+	char *report = run(words);
+	uint64_t cycles = number(report, "", "cycles"), bytes = number(report, "overlap dram", "read_bytes");
+	ck_assert_uint_ge(bytes, batch << 24);
+	ck_assert_msg(100 * bytes * fastest >= (90 * cycles) << 24, "%" PRIu64 " cycles, a stream takes %" PRIu64, cycles,
+		      batch * fastest);
+	free(report);
+}
+END_TEST
+
 /* A tile of 256 x 128 at the diagonal is two squares: one that is seen in part, and one whose rows see nothing. */
 START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 {
@@ -353,6 +399,7 @@ int main(void)
 	tcase_add_test(t, what_stays_in_sram_is_not_waited_for_again);
 	tcase_add_test(t, blocks_that_the_array_does_not_take_cost_beats_of_the_dma);
 	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
+	tcase_add_loop_test(t, paged_decode_reads_at_nine_tenths_of_a_sequential_stream, 0, ROWS(decoders));
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);

@@ -178,6 +178,7 @@ static const struct {
 	{ "embedding", "rows=100 cols=300 tile_rows=16" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 splits=2" },
+	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 gather=apart" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int8" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int4 dequant=matrix kv_group=half" },
 	{ "prefill_attention_paged", "batch=2 seq=200 chunk=100 heads=4 kv_heads=2 tile_q=32 tile_kv=32" },

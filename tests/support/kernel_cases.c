@@ -198,6 +198,8 @@ static void random_batch(const struct npu_kernel *k, struct npu_args *args, stru
 		group = case_below(r, 3);
 	} while (kv && dim % ((group == HALF ? 2 : 1) * (kv == INT4 ? 2 : 1)));
 	set(k, args, "kv_layout", case_below(r, 2));
+	if (!case_below(r, 3))
+		set(k, args, "gather", 1);
 	set(k, args, "kv", kv);
 	set(k, args, "kv_group", kv ? group : 1);
 	set(k, args, "dequant", kv ? case_below(r, 2) : 0);
