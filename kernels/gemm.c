@@ -21,6 +21,7 @@
 #include <inttypes.h>
 
 #include "isa/layout.h"
+#include "isa/units.h"
 #include "kernels/kernels.h"
 #include "kernels/linear.h"
 #include "kernels/params.h"
@@ -306,6 +307,24 @@ static bool whole_blocks(const struct npu_args *args, unsigned tile, unsigned le
 			args->value[length]);
 }
 
+/* What stays in SRAM has room there with the narrowest tiles. */
+static bool panel_fits(const struct npu_capacity *c, struct npu_args *args, struct npu_error *err)
+{
+	struct npu_args narrow = *args;
+	narrow.value[TILE_M] = args->named[TILE_M] ? args->value[TILE_M] : 1;
+	narrow.value[TILE_N] = args->named[TILE_N] ? args->value[TILE_N] : 1;
+	narrow.value[TILE_K] = 1;
+	struct gemm g = gemm_of(&narrow);
+	bool weight = g.order == WEIGHT;
+	uint64_t bytes = weight ? npu_dtype_bytes(g.linear.product, g.k * g.tile_n) : g.tile_m * g.k * g.in_bytes;
+	if (g.order == OUTPUT || !g.m || !g.n || bytes <= c->limits.sram_bytes)
+		return true;
+	return npu_fail(err, NPU_ERR_FIT,
+			"k=%" PRIu64 ": order=%s keeps %s of %s in SRAM, %s bytes of %s; order=output keeps none", g.k,
+			orders[g.order], weight ? "a column of tiles" : "a row of tiles", weight ? "B" : "A",
+			npu_count_text(bytes).text, npu_count_text(c->limits.sram_bytes).text);
+}
+
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
 	const struct tile_dim dims[] = {
@@ -314,7 +333,8 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
 	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve(&npu_gemm, args, err) ||
-	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) || !whole_blocks(args, TILE_K, K, err))
+	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) || !whole_blocks(args, TILE_K, K, err) ||
+	    !panel_fits(capacity, args, err))
 		return false;
 	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }

@@ -115,6 +115,12 @@ static const struct {
 	{ "flash_attention", "window=256 mask=causal", "" },
 	{ "gemm", "layout=block16 tile_m=100", "tile_m=100: must be a multiple of 16 with layout=block16, or at least m=512" },
 	{ "gemm", "layout=block32 tile_n=48 n=40", "" },
+	{ "gemm", "order=weight k=1000000",
+	  "k=1000000: order=weight keeps a column of tiles of B in SRAM, 2,000,000 bytes of 1,048,576; order=output "
+	  "keeps none" },
+	{ "gemm", "order=activation k=4096 tile_m=256",
+	  "k=4096: order=activation keeps a row of tiles of A in SRAM, 2,097,152 bytes of 1,048,576; order=output "
+	  "keeps none" },
 	{ "gemm", "weights=int4 tile_k=64", "tile_k=64: must be a multiple of group=128, or at least k=512" },
 	{ "gemv", "weights=bf16", "weights=bf16: with dtype=fp16 must be fp16, int8 or int4" },
 	{ "gemv", "dtype=int8 weights=fp16", "weights=fp16: with dtype=int8 must be int8 or int4" },
