@@ -237,9 +237,24 @@ static void load_tile(const struct gemv *g, const struct step *s)
 	}
 }
 
+/* With one tile a panel and two buffers a conversion stands behind the end of the sums of what it overwrites. */
+static bool converted_comes_back(const struct gemv *g)
+{
+	return g->tile_k >= g->k && g->converted.n > 1;
+}
+
+/* Converted weights. */
+static struct slot converted_at(const struct gemv *g, uint64_t tile)
+{
+	struct slot slot = ring_at(&g->converted, tile);
+	if (converted_comes_back(g))
+		slot.free = NPU_NO_SEMAPHORE;
+	return slot;
+}
+
 static void convert_tile(const struct gemv *g, const struct step *s)
 {
-	struct slot from = ring_at(&g->w, s->tile), to = ring_at(&g->converted, s->tile);
+	struct slot from = ring_at(&g->w, s->tile), to = converted_at(g, s->tile);
 	struct linear_tile tile = {
 		.at = from.at, .scales = g->s_at[s->tile % g->w.n], .converted = to.at, .n = s->n, .k = s->k
 	};
@@ -269,7 +284,8 @@ static struct npu_semaphore acc_free(const struct gemv *g, uint64_t panel)
 static void multiply(const struct gemv *g, const struct step *s)
 {
 	const struct linear *w = &g->linear;
-	struct slot from = ring_at(w->convert ? &g->converted : &g->w, s->tile), acc = ring_at(&g->acc, s->panel);
+	struct slot from = w->convert ? converted_at(g, s->tile) : ring_at(&g->w, s->tile);
+	struct slot acc = ring_at(&g->acc, s->panel);
 	bool first = s->l == 0, last = s->l + s->k == g->k;
 	struct npu_matmul product = {
 		.dst = acc.at,
@@ -289,6 +305,10 @@ static void multiply(const struct gemv *g, const struct step *s)
 		.wait = { from.full, first ? acc_free(g, s->panel) : NPU_NO_SEMAPHORE },
 		.post = { from.free, last ? acc.full : NPU_NO_SEMAPHORE },
 	};
+	if (!order.post[0].count) {
+		order.post[0] = order.post[1];
+		order.post[1] = NPU_NO_SEMAPHORE;
+	}
 	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 }
 
@@ -392,8 +412,10 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 			ring_init(b, &g.acc, "acc");
 		for (unsigned i = 0; i < g.acc.n && acc_comes_back(&g); i++)
 			g.acc.full[i] = npu_semaphore(b, i ? "acc_full[1]" : "acc_full[0]", 0);
-		if (w->convert)
+		if (w->convert && !converted_comes_back(&g))
 			ring_init(b, &g.converted, "converted");
+		for (unsigned i = 0; i < g.converted.n && w->convert && converted_comes_back(&g); i++)
+			g.converted.full[i] = npu_semaphore(b, i ? "converted_full[1]" : "converted_full[0]", 0);
 		if (!linear_raw(w))
 			ring_init(b, &g.y, "y");
 		emit_panels(&g);

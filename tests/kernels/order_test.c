@@ -171,6 +171,7 @@ static const struct {
 	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 weights=int8" },
 	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 dtype=int8" },
 	{ "gemv", "n=500 k=70 tile_n=50 dtype=int8 group=channel" },
+	{ "gemv", "n=500 k=70 tile_n=50 weights=int8 group=32" },
 	{ "layernorm", "rows=100 cols=300 tile_rows=16" },
 	{ "rope", "rows=100 heads=4 tile_rows=16" },
 	{ "swiglu", "rows=100 cols=300 tile_rows=16" },
