@@ -15,8 +15,8 @@
  * run of bytes, and the whole of W one stream. The scales of groups lie likewise, [groups of k, columns] a panel.
  *
  * w and s are a ping-pong pair of pairs. Only the loads of the first tile and the product, conversion and store of the
- * last one have nothing to hide them. With conversions, that of the next panel's first tile comes before the sums of this
- * one are finished, so that the vector engine does not wait for the array. */
+ * last one have nothing to hide them. With conversions, that of the next panel's first tile comes before the sums of
+ * this one are finished, so that the vector engine does not wait for the array. */
 #include <inttypes.h>
 
 #include "isa/units.h"
@@ -30,8 +30,8 @@
 
 enum { M, N, K, DTYPE, WEIGHTS, GROUP, TILE_N, TILE_K, BUFFERING };
 
-/* Long tiles make a descriptor of many bursts, and rarely leave the stream of weights for that of scales. Beyond that the
- * two that load at once meet in the banks of the DRAM. */
+/* Long tiles make a descriptor of many bursts, and rarely leave the stream of weights for that of scales. Beyond that
+ * the two that load at once meet in the banks of the DRAM. */
 enum { WIDEST_BYTES = 128 << 10 };
 
 /* Buffers for scales of channels. */
@@ -103,10 +103,10 @@ static uint64_t tiles_in(const struct gemv *g)
 	return panels_of(g) * tiles_of(g->k, g->tile_k);
 }
 
-/* So many that none needs a semaphore to come back. The load of panel q's scales follows that of the tile before it, which
- * waited until w.n tiles before that one the array (or conversion) was done; and that was later than the sums of panel
- * q - slots were finished: the array waits for them before it begins panel q - slots + acc.n, and with conversions they
- * are finished after the first tile of panel q - slots + 1 is converted. */
+/* So many that none needs a semaphore to come back. The load of panel q's scales follows that of the tile before it,
+ * which waited until w.n tiles before that one the array (or conversion) was done; and that was later than the sums of
+ * panel q - slots were finished: the array waits for them before it begins panel q - slots + acc.n, and with
+ * conversions they are finished after the first tile of panel q - slots + 1 is converted. */
 static unsigned scale_slots(const struct gemv *g)
 {
 	uint64_t panels = panels_of(g), w = load_slots(g->buffers, tiles_in(g)), acc = result_slots(g->buffers, panels);
@@ -130,23 +130,28 @@ static bool place(struct gemv *g)
 	struct npu_request r[NPU_MAX_REQUESTS];
 	g->nscales = scale_slots(g);
 	r[used++] = (struct npu_request){ "x", false, g->m * g->k * g->act_bytes, 1, 0, &g->x, .least = 1 };
-	r[used++] = (struct npu_request){ "w",       false,      linear_bytes(w, elements), n, 1, g->w.at, .least = 1,
-					  .got = &g->w.n };
+	r[used++] =
+	    (struct npu_request){ "w", false, linear_bytes(w, elements), n, 1, g->w.at, .least = 1, .got = &g->w.n };
 	if (w->group)
 		r[used++] = (struct npu_request){ "s",        false,       2 * linear_groups(w, g->tile_k) * g->tile_n,
 						  n,          0,           g->s_at,
 						  .least = 1, .pair = true };
 	if (w->convert)
-		r[used++] = (struct npu_request){ "converted", false, npu_dtype_bytes(w->product, elements),
-						  converted,   3,     g->converted.at,
-						  .least = 1,  .got = &g->converted.n };
+		r[used++] = (struct npu_request){ "converted",
+						  false,
+						  npu_dtype_bytes(w->product, elements),
+						  converted,
+						  3,
+						  g->converted.at,
+						  .least = 1,
+						  .got = &g->converted.n };
 	if (w->channel)
-		r[used++] = (struct npu_request){ "scale", false, 2 * g->tile_n, g->nscales, 0, g->scale_at, .least = g->nscales };
-	r[used++] = (struct npu_request){ "acc",        true,       sums * 4,        results,
-					  -1,           g->acc.at,  .least = 1, .got = &g->acc.n };
+		r[used++] = (struct npu_request){ "scale", false,       2 * g->tile_n,      g->nscales,
+						  0,       g->scale_at, .least = g->nscales };
+	r[used++] = (struct npu_request){ "acc", true, sums * 4, results, -1, g->acc.at, .least = 1, .got = &g->acc.n };
 	if (!linear_raw(w))
-		r[used++] = (struct npu_request){ "y",        false,     sums * g->out_bytes, results,
-						  0,          g->y.at,   .least = 1,          .got = &g->y.n };
+		r[used++] = (struct npu_request){ "y", false,   sums * g->out_bytes, results,
+						  0,   g->y.at, .least = 1,          .got = &g->y.n };
 	return npu_place(g->b, r, used);
 }
 
@@ -165,7 +170,8 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 	struct gemv g = gemv_of(args);
 	struct npu_expect e = expect(args);
 	return (struct tile_cost){
-		.dram = e.dram_read_bytes + tile_traffic(g.m, g.n * g.out_bytes, g.tile_n * g.out_bytes, c->dram_granule),
+		.dram =
+		    e.dram_read_bytes + tile_traffic(g.m, g.n * g.out_bytes, g.tile_n * g.out_bytes, c->dram_granule),
 		.array = tile_steps(c, g.m, tile_within(g.m, g.m), g.n, g.tile_n, g.k, g.tile_k),
 		.tiles = tiles_in(&g),
 	};
@@ -269,8 +275,8 @@ static void prepare(const struct gemv *g, const struct step *s)
 		convert_tile(g, s);
 }
 
-/* The next panel but one may have the accumulators: the array waits for `free`, or, with conversions and two of them, for
- * a conversion behind the end of these sums. */
+/* The next panel but one may have the accumulators: the array waits for `free`, or, with conversions and two of them,
+ * for a conversion behind the end of these sums. */
 static bool acc_comes_back(const struct gemv *g)
 {
 	return g->linear.convert && g->acc.n > 1;
@@ -423,8 +429,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	return !npu_builder_failed(b);
 }
 
-/* Everything passes once. A tile is a load of weights, one of the scales of its groups, conversions and a product; a panel
- * what becomes of its sums. */
+/* Everything passes once. A tile is a load of weights, one of the scales of its groups, conversions and a product; a
+ * panel what becomes of its sums. */
 static struct npu_expect expect(const struct npu_args *args)
 {
 	struct gemv g = gemv_of(args);

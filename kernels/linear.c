@@ -53,8 +53,7 @@ static bool resolve_types(struct npu_args *args, int dtype, int weights, int gro
 		v[weights] = v[dtype];
 	if (v[weights] != v[dtype] && v[weights] < INT8_CHOICE)
 		return npu_fail(err, NPU_ERR_VALUE, "weights=%s: with dtype=%s must be %s%s", param_weights[v[weights]],
-				param_operands[v[dtype]],
-				v[dtype] == INT8_CHOICE ? "" : param_operands[v[dtype]],
+				param_operands[v[dtype]], v[dtype] == INT8_CHOICE ? "" : param_operands[v[dtype]],
 				v[dtype] == INT8_CHOICE ? "int8 or int4" : ", int8 or int4");
 	if (!args->named[group])
 		v[group] = default_group(dtype_of(v[dtype]), weights_type(v[weights]));
@@ -65,13 +64,15 @@ static bool resolve_types(struct npu_args *args, int dtype, int weights, int gro
 }
 
 /* A tile of k holds whole groups, or all of k. */
-static bool whole_groups(const struct linear *w, const struct npu_args *args, int tile, uint64_t k, struct npu_error *err)
+static bool whole_groups(const struct linear *w, const struct npu_args *args, int tile, uint64_t k,
+			 struct npu_error *err)
 {
 	uint64_t size = (uint64_t)args->value[tile];
 	if (!w->group || !args->named[tile] || size % w->group == 0 || size >= k)
 		return true;
-	return npu_fail(err, NPU_ERR_VALUE, "tile_k=%" PRIu64 ": must be a multiple of group=%" PRIu64
-			", or at least k=%" PRIu64, size, w->group, k);
+	return npu_fail(err, NPU_ERR_VALUE,
+			"tile_k=%" PRIu64 ": must be a multiple of group=%" PRIu64 ", or at least k=%" PRIu64, size,
+			w->group, k);
 }
 
 /* So is a row of int4 that of whole bytes. */
@@ -79,7 +80,8 @@ static bool whole_bytes(const struct linear *w, const char *name, uint64_t lengt
 {
 	if (w->type != NPU_INT4 || length % 2 == 0)
 		return true;
-	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRIu64 ": must be even with weights=int4, two to a byte", name, length);
+	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRIu64 ": must be even with weights=int4, two to a byte", name,
+			length);
 }
 
 bool linear_resolve(const struct npu_kernel *kernel, struct npu_args *args, struct npu_error *err)

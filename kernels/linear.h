@@ -54,10 +54,19 @@ static inline uint64_t linear_groups(const struct linear *w, uint64_t k)
 	return w->group ? (k + w->group - 1) / w->group : 0;
 }
 /* Any scales at all. */
-static inline bool linear_scaled(const struct linear *w) { return w->group || w->channel; }
+static inline bool linear_scaled(const struct linear *w)
+{
+	return w->group || w->channel;
+}
 /* Whether sums go to DRAM as they are. */
-static inline bool linear_raw(const struct linear *w) { return w->out == NPU_INT32; }
-static inline uint64_t linear_bytes(const struct linear *w, uint64_t n) { return npu_dtype_bytes(w->type, n); }
+static inline bool linear_raw(const struct linear *w)
+{
+	return w->out == NPU_INT32;
+}
+static inline uint64_t linear_bytes(const struct linear *w, uint64_t n)
+{
+	return npu_dtype_bytes(w->type, n);
+}
 
 /* A tile of weights in SRAM. */
 struct linear_tile {
@@ -67,11 +76,10 @@ struct linear_tile {
 /* Instructions that linear_convert() emits for so much of k. */
 uint64_t linear_conversions(const struct linear *, uint64_t k);
 /* Emits the conversion of a tile; the first instruction waits, the last one posts. */
-void linear_convert(struct npu_builder *, const struct linear *, const struct linear_tile *,
-		     const struct npu_order *);
+void linear_convert(struct npu_builder *, const struct linear *, const struct linear_tile *, const struct npu_order *);
 /* Emits result = sums, converted and, with a scale a channel, multiplied by `scales`; both dense. */
 void linear_finish(struct npu_builder *, const struct linear *, uint32_t result, uint32_t sums, uint32_t scales,
-		    uint32_t rows, uint32_t cols, const struct npu_order *);
+		   uint32_t rows, uint32_t cols, const struct npu_order *);
 
 /* Columns [first, first + n) of the weights and their scales as the reference reads them. */
 struct linear_columns {
@@ -86,9 +94,9 @@ typedef struct linear_columns linear_view(const void *context, uint64_t first);
 /* C[m, n] = A[m, k] times the weights with their scales, in double; `view` gives the columns from `first` on. False
  * when out of memory. */
 bool linear_reference(const struct linear *, uint64_t m, uint64_t n, uint64_t k, const double *a, linear_view *,
-		       const void *context, double *c);
+		      const void *context, double *c);
 /* bound[i] of that product (npu_reference_bound). */
 bool linear_bound(const struct linear *, uint64_t m, uint64_t n, uint64_t k, const double *a, linear_view *,
-		   const void *context, double *bound);
+		  const void *context, double *bound);
 
 #endif

@@ -31,14 +31,9 @@ static const struct npu_param rmsnorm_params[] = {
 	PARAM_ROWS, PARAM_COLS, PARAM_FLOATS, PARAM_EPS, PARAM_OFFSET, PARAM_ROW_TILE, PARAM_BUFFERING,
 };
 static const struct npu_param layernorm_params[] = {
-	PARAM_ROWS,
-	PARAM_COLS,
-	PARAM_FLOATS,
-	PARAM_EPS,
-	PARAM_OFFSET,
-	PARAM_CHOICE("bias", 1, param_flag, "b is added"),
-	PARAM_ROW_TILE,
-	PARAM_BUFFERING,
+	PARAM_ROWS,     PARAM_COLS,      PARAM_FLOATS,
+	PARAM_EPS,      PARAM_OFFSET,    PARAM_CHOICE("bias", 1, param_flag, "b is added"),
+	PARAM_ROW_TILE, PARAM_BUFFERING,
 };
 static const struct npu_param rope_params[] = {
 	PARAM_ROWS,
@@ -52,14 +47,12 @@ static const struct npu_param rope_params[] = {
 	PARAM_BUFFERING,
 };
 static const struct npu_param swiglu_params[] = {
-	PARAM_ROWS,
-	PARAM_COLS,
-	PARAM_FLOATS,
-	PARAM_CHOICE("act", 0, activations, "activation of the gate: SwiGLU or GeGLU"),
-	PARAM_ROW_TILE,
-	PARAM_BUFFERING,
+	PARAM_ROWS,     PARAM_COLS,
+	PARAM_FLOATS,   PARAM_CHOICE("act", 0, activations, "activation of the gate: SwiGLU or GeGLU"),
+	PARAM_ROW_TILE, PARAM_BUFFERING,
 };
-static const struct npu_param plain_params[] = { PARAM_ROWS, PARAM_COLS, PARAM_FLOATS, PARAM_ROW_TILE, PARAM_BUFFERING };
+static const struct npu_param plain_params[] = { PARAM_ROWS, PARAM_COLS, PARAM_FLOATS, PARAM_ROW_TILE,
+						 PARAM_BUFFERING };
 
 /* ---- what each of them is ---- */
 
@@ -160,28 +153,25 @@ struct row_places {
 static struct npu_insn instruction(const struct rowwise *r, const struct row_places *p, uint32_t rows)
 {
 	struct npu_insn insn = r->op;
-	switch ((unsigned)npu_op_format(insn.op)) {
-	case NPU_FORMAT_norm:
+	enum npu_format_index format = npu_op_format(insn.op);
+	if (format == NPU_FORMAT_norm) {
 		insn.norm.dst = p->y;
 		insn.norm.a = p->input[0];
 		insn.norm.weight = p->constant[0];
 		insn.norm.bias = p->constant[1];
 		insn.norm.rows = rows;
-		break;
-	case NPU_FORMAT_rope:
+	} else if (format == NPU_FORMAT_rope) {
 		insn.rope.dst = p->y;
 		insn.rope.a = p->input[0];
 		insn.rope.cosine = p->input[1];
 		insn.rope.sine = p->input[2];
 		insn.rope.rows = rows;
-		break;
-	case NPU_FORMAT_ew:
+	} else if (format == NPU_FORMAT_ew) {
 		insn.ew.dst = p->y;
 		insn.ew.a = p->input[0];
 		insn.ew.b = p->input[1];
 		insn.ew.rows = rows;
-		break;
-	default:
+	} else {
 		insn.un.dst = p->y;
 		insn.un.a = p->input[0];
 		insn.un.rows = rows;
@@ -220,13 +210,10 @@ static bool place(struct rows_program *p)
 	unsigned n = load_slots(r->buffers, tiles), results = result_slots(r->buffers, tiles), used = 0;
 	struct npu_request requests[NPU_MAX_REQUESTS];
 	for (unsigned i = 0; i < r->nconstants; i++)
-		requests[used++] = (struct npu_request){ r->constant[i].name,
-							 false,
-							 npu_dtype_bytes(r->constant[i].type, r->constant[i].cols),
-							 1,
-							 3,
-							 &p->constant[i],
-							 .least = 1 };
+		requests[used++] = (struct npu_request){
+			r->constant[i].name, false,     npu_dtype_bytes(r->constant[i].type, r->constant[i].cols), 1, 3,
+			&p->constant[i],     .least = 1
+		};
 	for (unsigned i = 0; i < r->ninputs; i++)
 		requests[used++] = (struct npu_request){ r->input[i].name,
 							 false,
@@ -237,8 +224,9 @@ static bool place(struct rows_program *p)
 							 .least = 1,
 							 .got = i ? NULL : &p->x.n,
 							 .pair = i > 0 };
-	requests[used++] = (struct npu_request){ "y",  false,   r->tile * npu_dtype_bytes(r->type, r->cols),
-						 results, 2, p->y.at, .least = 1, .got = &p->y.n };
+	requests[used++] = (struct npu_request){
+		"y", false, r->tile * npu_dtype_bytes(r->type, r->cols), results, 2, p->y.at, .least = 1, .got = &p->y.n
+	};
 	return !tiles || npu_place(p->b, requests, used);
 }
 
@@ -273,8 +261,8 @@ static void emit_tile(const struct rows_program *p, const struct row_tensors *t,
 		const struct row_tensor *in = &r->input[n];
 		if (n)
 			at.input[n] = p->more[n][tile % p->x.n];
-		move(p->b, NPU_OP_LOAD, at.input[n], t->input[n].addr + i * npu_dtype_bytes(in->type, in->cols), rows, in,
-		     n == 0 ? x.free : NPU_NO_SEMAPHORE, n + 1 == r->ninputs ? x.full : NPU_NO_SEMAPHORE);
+		move(p->b, NPU_OP_LOAD, at.input[n], t->input[n].addr + i * npu_dtype_bytes(in->type, in->cols), rows,
+		     in, n == 0 ? x.free : NPU_NO_SEMAPHORE, n + 1 == r->ninputs ? x.full : NPU_NO_SEMAPHORE);
 	}
 	for (unsigned n = 0; n < r->nconstants; n++)
 		at.constant[n] = p->constant[n];
@@ -350,8 +338,8 @@ static bool resolve_rotary(struct npu_args *args, struct npu_error *err)
 }
 
 static bool resolve_rows(const struct npu_kernel *kernel, struct rowwise (*of)(const struct npu_args *),
-			 const struct npu_capacity *capacity, struct npu_args *args, tile_trial *trial, tile_costing *cost,
-			 struct npu_error *err)
+			 const struct npu_capacity *capacity, struct npu_args *args, tile_trial *trial,
+			 tile_costing *cost, struct npu_error *err)
 {
 	if (!npu_args_check(kernel, args, err) || (kernel == &npu_rope && !resolve_rotary(args, err)))
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rmsnorm, layernorm, rope, swiglu, gelu and residual_add share: whole rows stream through one vector instruction. */
+/* What rmsnorm, layernorm, rope, swiglu, gelu and residual_add share: whole rows stream through one vector instruction.
+ */
 #ifndef NPU_KERNELS_ROWWISE_H
 #define NPU_KERNELS_ROWWISE_H
 

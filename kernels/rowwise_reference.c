@@ -93,7 +93,8 @@ static void norm_row(const struct npu_norm *p, bool layer, const struct row *row
 {
 	struct moments m = moments_of(p, layer, row->in[0]);
 	for (uint64_t c = 0; c < p->cols; c++)
-		y[c] = (row->in[0][c] - m.mean) * m.scale * weight_of(p, row, c) + (p->has_bias ? row->constant[1][c] : 0);
+		y[c] =
+		    (row->in[0][c] - m.mean) * m.scale * weight_of(p, row, c) + (p->has_bias ? row->constant[1][c] : 0);
 }
 
 /* Letters as in docs/values.md. */

@@ -113,7 +113,8 @@ static const struct {
 	{ "flash_attention", "window=64 mask=padding",
 	  "window=64: has no effect with mask=padding, only with mask=window" },
 	{ "flash_attention", "window=256 mask=causal", "" },
-	{ "gemm", "layout=block16 tile_m=100", "tile_m=100: must be a multiple of 16 with layout=block16, or at least m=512" },
+	{ "gemm", "layout=block16 tile_m=100",
+	  "tile_m=100: must be a multiple of 16 with layout=block16, or at least m=512" },
 	{ "gemm", "layout=block32 tile_n=48 n=40", "" },
 	{ "gemm", "order=weight k=1000000",
 	  "k=1000000: order=weight keeps a column of tiles of B in SRAM, 2,000,000 bytes of 1,048,576; order=output "

@@ -326,8 +326,7 @@ START_TEST(what_stays_in_sram_is_not_waited_for_again)
 }
 END_TEST
 
-/* A beat of the port of 64 bytes carries 16 elements, 32 bytes: 8 MiB + 8 MiB take 524,288 beats. In blocks of 32 it carries
- * 64. */
+/* A beat of the port of 64 bytes carries a row of a block, 32 bytes, instead of 64: 16 MiB take 524,288 beats. */
 START_TEST(blocks_that_the_array_does_not_take_cost_beats_of_the_dma)
 {
 	char *rows = run("gemm m=512 n=1024 k=1024 --hw edge-2mb");
