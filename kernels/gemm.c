@@ -172,9 +172,11 @@ static void add(struct buffers *p, struct npu_request r)
 		p->others += r.count * r.bytes;
 }
 
-static void add_held(struct buffers *p, struct held *h, const char *name, uint64_t bytes, uint64_t slots, int group)
+/* Each tile begins at a word of the banks, as buffers do. */
+static void add_held(const struct gemm *g, struct buffers *p, struct held *h, const char *name, uint64_t bytes, uint64_t slots, int group)
 {
-	h->bytes = round_up(bytes, 64); /* words of a bank are no longer */
+	uint32_t word = npu_builder_capacity(g->b)->sram_word_bytes;
+	h->bytes = round_up(bytes, word ? word : 1);
 	h->slots = slots;
 	add(p, (struct npu_request){ name, false, h->bytes * slots, 1, group, &h->at, .least = 1 });
 }
@@ -194,11 +196,11 @@ static void add_operands(struct gemm *g, struct buffers *p)
 	uint64_t converted = npu_dtype_bytes(w->product, g->tile_k * g->tile_n), slots = held_slots(g, p->ring);
 	bool weights_stay = g->order == WEIGHT;
 	if (g->order == ACTIVATION)
-		add_held(p, &g->panel, "a", a_bytes(g), slots, 0);
+		add_held(g, p, &g->panel, "a", a_bytes(g), slots, 0);
 	if (weights_stay)
-		add_held(p, &g->panel, w->convert ? "converted" : "b", w->convert ? converted : b_bytes(g), slots, 2);
+		add_held(g, p, &g->panel, w->convert ? "converted" : "b", w->convert ? converted : b_bytes(g), slots, 2);
 	if (weights_stay && w->group && !w->convert)
-		add_held(p, &g->panel_scales, "s", s_bytes(g), slots, 2);
+		add_held(g, p, &g->panel_scales, "s", s_bytes(g), slots, 2);
 	if (g->order != ACTIVATION)
 		add_ring(p, "a", a_bytes(g), 0, g->ab.at, &g->ab.n);
 	if (!weights_stay || w->convert)
