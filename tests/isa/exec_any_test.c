@@ -4,7 +4,7 @@
 #include "isa/field.h"
 #include "tests/isa/exec_twin.h"
 
-enum { TRIALS = 3000, ENTRIES = 8 };
+enum { TRIALS = 5000, ENTRIES = 8 };
 
 /* Numbers that are often small, so that many instructions are legal. */
 static uint64_t pick_value(uint64_t *random, const struct npu_field *field)
