@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/units.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
@@ -1305,5 +1306,12 @@ bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capaci
 	if (p.mode == PAGED_MATRIX && args->named[npu_param_index(k, "tile_kv")] && p.tile_kv > MOST_INTEGER_KEYS)
 		return npu_fail(err, NPU_ERR_VALUE, "tile_kv=%" PRIu64 ": must be at most %d with dequant=matrix, whose sums are int32",
 				p.tile_kv, MOST_INTEGER_KEYS);
-	return choose_gather(k, capacity, args, err);
+	if (!choose_gather(k, capacity, args, err))
+		return false;
+	/* Counted only so far: whoever asks for more would wait for the number. */
+	if (paged_expect(k, args).instructions > NPU_MAX_INSNS)
+		return npu_fail(err, NPU_ERR_FIT,
+				"%s: more than %s instructions: larger tiles, fewer sequences or shorter lengths need fewer",
+				k->name, npu_count_text(NPU_MAX_INSNS).text);
+	return true;
 }

@@ -89,7 +89,8 @@ static uint64_t reference_scratch(const struct values_request *r)
 	if (!r->kernel)
 		return most;
 	uint64_t seq = (uint64_t)npu_arg(r->kernel, r->args, "seq", 0);
-	return seq * (uint64_t)npu_arg(r->kernel, r->args, "seq_q", 0) * sizeof(double);
+	uint64_t queries = (uint64_t)npu_arg(r->kernel, r->args, "seq_q", npu_arg(r->kernel, r->args, "chunk", 0));
+	return seq * queries * sizeof(double);
 }
 
 bool values_has_any_reference(const struct values_request *r)

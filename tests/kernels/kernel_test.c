@@ -153,6 +153,9 @@ static const struct {
 	  "gather=together: needs buffering=double or triple" },
 	{ "decode_attention_paged", "gather=together tile_kv=40",
 	  "gather=together: needs tiles of whole pages, tile_kv a multiple of page" },
+	{ "prefill_attention_paged", "batch=1024 seq=100000 chunk=100000 tile_q=1 tile_kv=1",
+	  "prefill_attention_paged: more than 16,777,216 instructions: larger tiles, fewer sequences or shorter lengths need "
+	  "fewer" },
 	{ "decode_attention_paged", "kv=int4 head_dim=33", "head_dim=33: must be a multiple of 2 with kv=int4" },
 	{ "decode_attention_paged", "kv=int8 kv_group=half head_dim=33",
 	  "head_dim=33: must be a multiple of 2 with kv=int8 kv_group=half" },
