@@ -14,6 +14,7 @@
 #include "tests/support/suite.h"
 
 enum { CASES = 60, LONGEST = 40, INT4_CACHE = 2 };
+static const double COARSE = 0.08;
 
 static uint64_t elements(const struct npu_tensor *t)
 {
@@ -40,11 +41,17 @@ static double tolerance(const struct npu_tensor *t)
 static void compare(const struct npu_tensor *t, const double *got, const double *expected, const double *bound,
 		    const char *who, const char *text)
 {
+	double error = 0, size = 0;
 	for (uint64_t i = 0; i < elements(t); i++) {
 		double limit = tolerance(t) * fmax(1, fabs(expected[i])) + (bound ? bound[i] : 0);
 		ck_assert_msg(fabs(got[i] - expected[i]) <= limit, "%s: %s[%llu] is %g by %s, expected %g", text,
 			      t->name, (unsigned long long)i, got[i], who, expected[i]);
+		error += (got[i] - expected[i]) * (got[i] - expected[i]);
+		size += expected[i] * expected[i];
 	}
+	/* A worst case of many roundings is wide; a wrong page would make it as large as the result. */
+	ck_assert_msg(error <= COARSE * COARSE * (size + 1e-3), "%s: %s by %s is off by %g, of %g", text, t->name, who, sqrt(error),
+		      sqrt(size));
 }
 
 /* Values of all tensors: inputs random, outputs what an executor leaves or the reference says. */
