@@ -194,6 +194,83 @@ START_TEST(every_legal_interleaving_computes_the_same_bits)
 }
 END_TEST
 
+/* ---- what orders pages ---- */
+
+static struct npu_program *paged_program(const char *words, struct npu_args *args)
+{
+	const struct npu_kernel *k = npu_kernel_find("decode_attention_paged");
+	struct npu_error err = { 0 };
+	char text[200];
+	snprintf(text, sizeof text, "%s", words);
+	npu_args_init(k, args);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		ck_assert_msg(npu_args_set(k, args, word, &err), "%s", err.text);
+	struct npu_program *p = npu_kernel_build(k, preset_capacity("edge-1mb"), args, &err);
+	ck_assert_msg(p != NULL, "%s: %s", words, err.text);
+	return p;
+}
+
+static unsigned findings_of(const struct npu_program *p, enum npu_check_kind kind)
+{
+	struct npu_error err = { 0 };
+	struct npu_check_report *report =
+	    npu_check(p, &(struct npu_check_options){ .capacity = preset_capacity("edge-1mb") }, &err);
+	unsigned n = 0;
+	ck_assert_msg(report != NULL, "%s", err.text);
+	for (uint32_t i = 0; i < report->nfindings; i++)
+		n += report->findings[i].kind == kind;
+	npu_check_free(report);
+	return n;
+}
+
+static const char *const decoders[] = {
+	"batch=2 seq=200 heads=4 kv_heads=2",
+	"batch=2 seq=200 heads=4 kv_heads=2 gather=apart tile_kv=64",
+	"batch=2 seq=200 heads=4 kv_heads=2 kv=int8 kv_group=half",
+	"batch=2 seq=200 heads=4 kv_heads=1 kv=int4 dequant=matrix splits=2 tile_kv=64",
+};
+enum { DECODERS = sizeof decoders / sizeof *decoders };
+
+START_TEST(a_new_token_that_nobody_waits_for_is_a_race)
+{
+	struct npu_args args;
+	struct npu_program *p = paged_program(decoders[_i], &args), without = *p;
+	struct npu_insn *insns = malloc(p->ninsns * sizeof *insns);
+	unsigned waits = 0;
+	memcpy(insns, p->insns, p->ninsns * sizeof *insns);
+	without.insns = insns;
+	for (uint32_t i = 0; i < p->ninsns; i++)
+		for (unsigned slot = 0; slot < NPU_SYNC_SLOTS; slot++)
+			if (insns[i].wait[slot].count && !strcmp(p->sems[insns[i].wait[slot].sem].name, "appended")) {
+				insns[i].wait[slot] = (struct npu_sem_ref){ 0 };
+				waits++;
+			}
+	ck_assert_uint_eq(waits, 2); /* one a sequence */
+	ck_assert_uint_eq(findings_of(p, NPU_CHECK_RACE), 0);
+	ck_assert_uint_ge(findings_of(&without, NPU_CHECK_RACE), 1);
+	free(insns);
+	npu_program_free(p);
+}
+END_TEST
+
+/* Sequence 0 reads from a page of sequence 1. */
+START_TEST(a_table_that_names_a_page_of_another_sequence_is_told)
+{
+	struct npu_args args;
+	struct npu_program *p = paged_program(decoders[_i], &args), wrong = *p;
+	struct npu_table tables[2] = { p->tables[0], p->tables[1] };
+	uint32_t *entries = malloc(tables[0].count * sizeof *entries);
+	memcpy(entries, tables[0].entries, tables[0].count * sizeof *entries);
+	entries[0] = tables[1].entries[0];
+	tables[0].entries = entries;
+	wrong.tables = tables;
+	ck_assert_uint_eq(findings_of(p, NPU_CHECK_PAGE_OWNER), 0);
+	ck_assert_uint_ge(findings_of(&wrong, NPU_CHECK_PAGE_OWNER), 1);
+	free(entries);
+	npu_program_free(p);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("checker and kernels");
@@ -201,6 +278,8 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, shipped_kernels_are_clean_on_every_preset, 0, count_kernels());
 	tcase_add_loop_test(t, every_legal_interleaving_computes_the_same_bits, 0, count_kernels());
+	tcase_add_loop_test(t, a_new_token_that_nobody_waits_for_is_a_race, 0, DECODERS);
+	tcase_add_loop_test(t, a_table_that_names_a_page_of_another_sequence_is_told, 0, DECODERS);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);
 }
