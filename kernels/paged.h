@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels over a paged KV cache share: sequences of different lengths, pages found through block tables, keys and
- * values in fp16 or quantised. Decoding is the case of one new token.
+/* What the kernels over a paged KV cache share: sequences of different lengths, pages found through block tables, keys
+ * and values in fp16 or quantised. Decoding is the case of one new token.
  *
  *   Q[batch, heads, chunk, dim]   K_new, V_new[batch, chunk, kv_heads, dim]   O like Q
  *   pool    [page][kv_head][K|V][token][dim], or [K|V][page][kv_head][token][dim]
@@ -21,16 +21,16 @@ enum paged_mode { PAGED_PLAIN, PAGED_VECTOR, PAGED_MATRIX };
 
 struct paged {
 	uint64_t batch, seq, seq_min, heads, kv_heads, dim, page, chunk, tile_q, tile_kv, splits, seed;
-	uint64_t group;   /* query heads of a kv head */
-	uint64_t halves;  /* scales of a head and token, of K and of V: 1 or 2 */
+	uint64_t group;     /* query heads of a kv head */
+	uint64_t halves;    /* scales of a head and token, of K and of V: 1 or 2 */
 	uint64_t row_bytes; /* a token of a head */
 	unsigned buffers;
 	enum npu_dtype kv;
 	enum paged_group scope;
 	enum paged_mode mode;
-	bool kv_first; /* the layout */
-	bool together; /* one gather brings K and V of a tile */
-	double scale;  /* 1 / sqrt(dim) */
+	bool kv_first;  /* the layout */
+	bool together;  /* one gather brings K and V of a tile */
+	double scale;   /* 1 / sqrt(dim) */
 	uint64_t pages; /* of all sequences */
 };
 
@@ -56,14 +56,14 @@ bool paged_bound(const struct npu_kernel *, const struct npu_args *, const struc
 /* How large random values of an input are, as a share of the usual ones; see struct npu_kernel. */
 double paged_magnitude(const struct npu_kernel *, const struct npu_args *, const char *tensor);
 
-extern const char *const paged_kv_types[];  /* fp16|int8|int4 */
-extern const char *const paged_groups[];    /* token|head|half */
-extern const char *const paged_dequants[];  /* vector|matrix */
-extern const char *const paged_layouts[];   /* page_head_kv|kv_page_head */
-extern const char *const paged_gathers[];   /* together|apart */
+extern const char *const paged_kv_types[]; /* fp16|int8|int4 */
+extern const char *const paged_groups[];   /* token|head|half */
+extern const char *const paged_dequants[]; /* vector|matrix */
+extern const char *const paged_layouts[];  /* page_head_kv|kv_page_head */
+extern const char *const paged_gathers[];  /* together|apart */
 
 #define PAGED_PARAM_BATCH PARAM_INT("batch", 1, 1, 1024, "sequence", "sequences")
-#define PAGED_PARAM_SEQ(initial) \
+#define PAGED_PARAM_SEQ(initial)                                                                                       \
 	PARAM_INT("seq", initial, 1, MAX_LENGTH, "token", "tokens of the longest sequence, new ones included")
 #define PAGED_PARAM_SEQ_MIN                                                                                            \
 	PARAM_DERIVED("seq_min", 1, MAX_LENGTH, "token",                                                               \
@@ -76,16 +76,18 @@ extern const char *const paged_gathers[];   /* together|apart */
 	PARAM_CHOICE("kv_group", PAGED_HEAD, paged_groups,                                                             \
 		     "elements of a token that share an fp16 scale: all heads, a head, half a head")
 #define PAGED_PARAM_DEQUANT                                                                                            \
-	PARAM_CHOICE("dequant", 0, paged_dequants,                                                                     \
-		     "quantised keys and values become fp16 on the vector engine, or go to the array as they are, with q "  \
-		     "and p as int8")
+	PARAM_CHOICE(                                                                                                  \
+	    "dequant", 0, paged_dequants,                                                                              \
+	    "quantised keys and values become fp16 on the vector engine, or go to the array as they are, with q "      \
+	    "and p as int8")
 #define PAGED_PARAM_LAYOUT                                                                                             \
 	PARAM_CHOICE("kv_layout", 0, paged_layouts,                                                                    \
 		     "K and V of a head side by side in a page, or K of all pages before V of all pages")
 #define PAGED_PARAM_GATHER                                                                                             \
 	{                                                                                                              \
 		.name = "gather", .type = NPU_PARAM_CHOICE, .choices = paged_gathers, .derived = true, .unit = "",     \
-		.meaning = "K and V of a tile by one instruction that brings them apart, where pages allow it, or by one each" \
+		.meaning = "K and V of a tile by one instruction that brings them apart, where pages allow it, or by " \
+			   "one each"                                                                                  \
 	}
 #define PAGED_PARAM_SPLITS                                                                                             \
 	PARAM_INT("splits", 1, 1, 64, "part", "parts of the keys with a softmax of their own, merged at the end")

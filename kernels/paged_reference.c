@@ -22,7 +22,8 @@ struct cache {
 
 static bool open_cache(struct cache *c, const struct paged *p, const struct npu_reference_io *io)
 {
-	uint64_t fresh = p->batch * p->chunk * p->kv_heads * p->dim, pool = p->pages * p->kv_heads * 2 * p->page * p->dim;
+	uint64_t fresh = p->batch * p->chunk * p->kv_heads * p->dim,
+		 pool = p->pages * p->kv_heads * 2 * p->page * p->dim;
 	bool plain = p->mode == PAGED_PLAIN;
 	*c = (struct cache){
 		.p = p,
@@ -110,7 +111,8 @@ static bool append(const struct cache *c)
 }
 
 /* Keys or values of a head as numbers, [length, dim]. */
-static void read_head(const struct cache *c, const uint32_t *pages, uint64_t length, unsigned half, uint64_t head, double *x)
+static void read_head(const struct cache *c, const uint32_t *pages, uint64_t length, unsigned half, uint64_t head,
+		      double *x)
 {
 	const struct paged *p = c->p;
 	for (uint64_t t = 0; t < length; t++) {
@@ -220,7 +222,8 @@ static bool bound_head(const struct head *h, double *bound, double exp_error)
 	double *scales = malloc((p->halves * h->length + 1) * sizeof *scales);
 	for (uint64_t i = 0; scales && noise.integers && i < p->halves * h->length; i++) {
 		struct place at = place_of(h->c, h->pages, i % h->length);
-		scales[i] = h->c->scales[paged_scale(p, at.page, 1, h->head, at.token, i / h->length * (p->dim / p->halves))];
+		scales[i] =
+		    h->c->scales[paged_scale(p, at.page, 1, h->head, at.token, i / h->length * (p->dim / p->halves))];
 	}
 	noise.v_scales = scales;
 	bool ok = scales && attn_bound(&a, h->q, h->k, h->v, &noise, bound);

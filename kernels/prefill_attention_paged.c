@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk of new tokens of each sequence attends to a paged cache and, causally, to itself; its keys and values go into the
- * last pages. See paged.c. */
+/* A chunk of new tokens of each sequence attends to a paged cache and, causally, to itself; its keys and values go into
+ * the last pages. See paged.c. */
 #include "kernels/kernels.h"
 #include "kernels/paged.h"
 #include "kernels/params.h"
 
 static const struct npu_param params[] = {
-	PAGED_PARAM_BATCH,  PAGED_PARAM_SEQ(2048), PAGED_PARAM_SEQ_MIN, PAGED_PARAM_HEADS,   PAGED_PARAM_KV_HEADS,
-	PARAM_HEAD_DIM,     PARAM_INT("chunk", 512, 1, MAX_LENGTH, "token", "new tokens of a sequence, its last ones"),
-	PAGED_PARAM_PAGE,      PAGED_PARAM_KV,      PAGED_PARAM_GROUP,   PAGED_PARAM_DEQUANT,
-	PAGED_PARAM_LAYOUT, PAGED_PARAM_SPLITS,    PAGED_PARAM_SEED,    PARAM_TILE_Q,        PARAM_TILE_KV,       PARAM_BUFFERING,
+	PAGED_PARAM_BATCH,
+	PAGED_PARAM_SEQ(2048),
+	PAGED_PARAM_SEQ_MIN,
+	PAGED_PARAM_HEADS,
+	PAGED_PARAM_KV_HEADS,
+	PARAM_HEAD_DIM,
+	PARAM_INT("chunk", 512, 1, MAX_LENGTH, "token", "new tokens of a sequence, its last ones"),
+	PAGED_PARAM_PAGE,
+	PAGED_PARAM_KV,
+	PAGED_PARAM_GROUP,
+	PAGED_PARAM_DEQUANT,
+	PAGED_PARAM_LAYOUT,
+	PAGED_PARAM_SPLITS,
+	PAGED_PARAM_SEED,
+	PARAM_TILE_Q,
+	PARAM_TILE_KV,
+	PARAM_BUFFERING,
 };
 
 static bool resolve(const struct npu_capacity *c, struct npu_args *args, struct npu_error *err)
