@@ -84,6 +84,9 @@ static bool legal_page(const struct npu_legal *c, const struct npu_paged *p)
 	if (p->odd && (p->transpose || p->local_layout != NPU_LAYOUT_ROW))
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "odd=%d: rows come apart only in row-major local memory, not transposed",
 					(int)p->odd);
+	if (p->odd < 0 && npu_local_offset(p->local) < (uint64_t)-(int64_t)p->odd)
+		return npu_legal_refuse(c, NPU_ERR_OPERAND, "odd=%d: rows 1, 3, ... would lie before the memory, %s is byte %u of it",
+					(int)p->odd, npu_local_text(p->local).text, npu_local_offset(p->local));
 	if (p->row_stride && p->row_stride < row_bytes)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "row_stride=%u: must be 0 (dense) or at least a row, %s",
 					p->row_stride, npu_bytes_text(row_bytes).text);

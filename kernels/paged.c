@@ -11,7 +11,8 @@
  *         matmul  acc[s] (+)= p v
  *       merge the splits, divide, store O
  *
- * Row r of a unit is query head r / rows of the tile, token r % rows. The queues run one tile apart as there. */
+ * Row r of a unit is query head r / rows of the tile, token r % rows. The queues run one tile apart as there, but where
+ * k and v of a tile come together: then its products are done before those of the next tile. */
 #include <stdio.h>
 #include <stdlib.h>
 

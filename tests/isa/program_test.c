@@ -152,6 +152,17 @@ START_TEST(paged_operands_are_checked)
 	insn.paged.row_stride = 0;
 	insn.paged.page_stride = 64;
 	refused(&insn, NPU_ERR_OPERAND, "page_stride=64: must be at least a row");
+	insn.paged.page_stride = 512;
+	insn.paged.odd = -0x1000;
+	accepted(&insn);
+	insn.paged.odd = -0x1001;
+	refused(&insn, NPU_ERR_OPERAND,
+		"odd=-4097: rows 1, 3, ... would lie before the memory, sram:0x1000 is byte 4096 of it");
+	insn.paged.odd = 0x4000;
+	insn.paged.transpose = 1;
+	refused(&insn, NPU_ERR_OPERAND, "odd=16384: rows come apart only in row-major local memory, not transposed");
+	insn.paged.transpose = 0;
+	insn.paged.odd = 0;
 	insn.paged.page_stride = 0;
 	refused(&insn, NPU_ERR_OPERAND, "page_stride=0: must be 1 to 4,294,967,295");
 	/* the highest page of the table is 3: it begins 3 strides behind the base and has 4 rows of 128 B */
