@@ -423,7 +423,7 @@ static bool tells(const struct npu_program *p)
 	struct npu_check_report *report = npu_check(p, NULL, &err);
 	bool told = !report || report->errors > 0;
 	for (uint32_t i = 0; !told && i < report->nfindings; i++)
-		told = report->findings[i].kind == NPU_CHECK_UNREAD;
+		told = report->findings[i].kind == NPU_CHECK_UNREAD || report->findings[i].kind == NPU_CHECK_UNNAMED;
 	npu_check_free(report);
 	return told;
 }
@@ -473,12 +473,15 @@ static bool reports_table(const struct npu_program *p, uint32_t table, bool shor
 	struct npu_program copy = *p;
 	struct npu_table *tables = calloc(p->ntables, sizeof *tables);
 	uint32_t *entries = calloc(p->tables[table].count, sizeof *entries);
+	uint32_t pages = 0;
 	memcpy(tables, p->tables, p->ntables * sizeof *tables);
 	memcpy(entries, p->tables[table].entries, p->tables[table].count * sizeof *entries);
+	for (uint32_t t = 0; t < p->ntables; t++) /* pools of the kernels are as large as their tables together */
+		pages += p->tables[t].count;
 	if (shorter)
 		tables[table].count--;
 	else
-		entries[entry] = p->tables[table].count; /* pools of the kernels are as large as their tables */
+		entries[entry] = pages;
 	tables[table].entries = entries;
 	copy.tables = tables;
 	bool reported = errors_of(&copy, false) > 0;
