@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = A B with A[m,k] and B[k,n] streamed from DRAM tile by tile; C is fp16 or bf16 as they are, int32 for int8. B may be
- * weights of 8 or 4 bits with scales (kernels/linear.h).
+/* C = A B with A[m,k] and B[k,n] streamed from DRAM tile by tile; C is fp16 or bf16 as they are, int32 for int8. B may
+ * be weights of 8 or 4 bits with scales (kernels/linear.h).
  *
  *   for i in tiles of m                    order=weight: j outside, i inside
  *     for j in tiles of n
@@ -11,13 +11,13 @@
  *       vcopy   c = acc                    vmul with a scale a channel; int32: acc is stored as it is
  *       store   C[i, j] = c
  *
- * order=weight keeps the tiles of a column of B in SRAM while all rows of A pass, order=activation those of a row of A while
- * all columns of B pass: they are loaded, and converted, in the first pass alone. With k = 0 there are only stores, of
- * zeros.
+ * order=weight keeps the tiles of a column of B in SRAM while all rows of A pass, order=activation those of a row of A
+ * while all columns of B pass: they are loaded, and converted, in the first pass alone. With k = 0 there are only
+ * stores, of zeros.
  *
  * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
- * conversion and store of the tile before run at the same time. On a large array a half of what is loaded, and of what is
- * converted, is a panel of several tiles. */
+ * conversion and store of the tile before run at the same time. On a large array a half of what is loaded, and of what
+ * is converted, is a panel of several tiles. */
 #include <inttypes.h>
 
 #include "isa/layout.h"
@@ -79,17 +79,17 @@ struct gemm {
 	struct ring ab; /* semaphores of all that a step loads; slots of a, of b with order=activation */
 	uint32_t b_at[RING_BUFFERS], s_at[RING_BUFFERS], converted_at[RING_BUFFERS];
 	struct npu_semaphore raw[RING_SLOTS], converted[RING_SLOTS]; /* before and after a conversion */
-	struct held panel, panel_scales; /* with order=weight|activation */
+	struct held panel, panel_scales;                             /* with order=weight|activation */
 	unsigned nscales;
 	uint32_t scale_at[SCALE_SLOTS]; /* of channels */
 	struct ring acc;
-	struct ring c; /* unused for int32 */
+	struct ring c;      /* unused for int32 */
 	struct zeros zeros; /* instead of all these where k is 0 */
 };
 
 /* One product: a tile of C and a tile of k. */
 struct step {
-	uint64_t i, j, l; /* first row, column and element of k */
+	uint64_t i, j, l;           /* first row, column and element of k */
 	uint64_t step, tile, outer; /* how many came before */
 	uint32_t m, n, k;
 	bool first_pass; /* of what is held */
@@ -100,8 +100,8 @@ static uint64_t round_up(uint64_t x, uint64_t to)
 	return tiles_of(x, to) * to;
 }
 
-/* The array takes rows, and blocks of its own side as they are: a block is what it holds at once. All others become rows
- * on their way in; so do blocks that the vector engine is to convert. */
+/* The array takes rows, and blocks of its own side as they are: a block is what it holds at once. All others become
+ * rows on their way in; so do blocks that the vector engine is to convert. */
 static uint32_t local_layout(const struct npu_capacity *c, const struct linear *w, uint32_t layout)
 {
 	uint32_t side = npu_layout_block(layout);
@@ -134,13 +134,22 @@ static uint64_t bytes_of(uint64_t rows, uint64_t cols, enum npu_dtype type, uint
 	return npu_matrix_extent(&(struct npu_matrix){ rows, cols, type, layout, 0 });
 }
 
-static uint64_t a_bytes(const struct gemm *g) { return bytes_of(g->tile_m, g->tile_k, g->linear.act, g->local); }
-static uint64_t b_bytes(const struct gemm *g) { return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->local); }
-static uint64_t s_bytes(const struct gemm *g) { return 2 * linear_groups(&g->linear, g->tile_k) * g->tile_n; }
+static uint64_t a_bytes(const struct gemm *g)
+{
+	return bytes_of(g->tile_m, g->tile_k, g->linear.act, g->local);
+}
+static uint64_t b_bytes(const struct gemm *g)
+{
+	return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->local);
+}
+static uint64_t s_bytes(const struct gemm *g)
+{
+	return 2 * linear_groups(&g->linear, g->tile_k) * g->tile_n;
+}
 
-/* So many that a held tile needs no semaphore to come back: its place is loaded (or converted) anew by a step whose panel
- * was loaded only when the array was done with the step `ring` buffers before, and the last use of what lay there is no
- * later. */
+/* So many that a held tile needs no semaphore to come back: its place is loaded (or converted) anew by a step whose
+ * panel was loaded only when the array was done with the step `ring` buffers before, and the last use of what lay there
+ * is no later. */
 static uint64_t held_slots(const struct gemm *g, unsigned ring)
 {
 	uint64_t panels = g->order == WEIGHT ? g->across : g->down, slots = g->deep > ring ? g->deep : ring;
@@ -151,7 +160,7 @@ static uint64_t held_slots(const struct gemm *g, unsigned ring)
 static unsigned scale_slots(const struct gemm *g, unsigned ring, unsigned results)
 {
 	uint64_t slots = g->linear.convert && g->order != WEIGHT ? 1 + tiles_of(ring + 2, g->deep)
-								   : results + tiles_of(ring + 1, g->deep);
+								 : results + tiles_of(ring + 1, g->deep);
 	return (unsigned)least(slots, g->down * g->across);
 }
 
@@ -173,7 +182,8 @@ static void add(struct buffers *p, struct npu_request r)
 }
 
 /* Each tile begins at a word of the banks, as buffers do. */
-static void add_held(const struct gemm *g, struct buffers *p, struct held *h, const char *name, uint64_t bytes, uint64_t slots, int group)
+static void add_held(const struct gemm *g, struct buffers *p, struct held *h, const char *name, uint64_t bytes,
+		     uint64_t slots, int group)
 {
 	uint32_t word = npu_builder_capacity(g->b)->sram_word_bytes;
 	h->bytes = round_up(bytes, word ? word : 1);
@@ -183,8 +193,8 @@ static void add_held(const struct gemm *g, struct buffers *p, struct held *h, co
 
 static void add_ring(struct buffers *p, const char *name, uint64_t bytes, int group, uint32_t *at, unsigned *got)
 {
-	p->r[p->n++] = (struct npu_request){ name, false,	       bytes,	   p->ring,	 group,
-					     at,   .least = p->fewest, .got = got, .pair = !got };
+	p->r[p->n++] = (struct npu_request){ name,       false,       bytes, p->ring, group, at, .least = p->fewest,
+					     .got = got, .pair = !got };
 	p->rings++;
 	p->ring_bytes += bytes;
 }
@@ -198,7 +208,8 @@ static void add_operands(struct gemm *g, struct buffers *p)
 	if (g->order == ACTIVATION)
 		add_held(g, p, &g->panel, "a", a_bytes(g), slots, 0);
 	if (weights_stay)
-		add_held(g, p, &g->panel, w->convert ? "converted" : "b", w->convert ? converted : b_bytes(g), slots, 2);
+		add_held(g, p, &g->panel, w->convert ? "converted" : "b", w->convert ? converted : b_bytes(g), slots,
+			 2);
 	if (weights_stay && w->group && !w->convert)
 		add_held(g, p, &g->panel_scales, "s", s_bytes(g), slots, 2);
 	if (g->order != ACTIVATION)
@@ -220,12 +231,12 @@ static struct buffers buffers_of(struct gemm *g, unsigned n, unsigned panel, uns
 	add_operands(g, &p);
 	g->nscales = scale_slots(g, p.ring, results);
 	if (w->channel)
-		add(&p, (struct npu_request){ "scale", false,	    2 * g->tile_n,	g->nscales,
-					      3,       g->scale_at, .least = g->nscales });
+		add(&p, (struct npu_request){ "scale", false, 2 * g->tile_n, g->nscales, 3, g->scale_at,
+					      .least = g->nscales });
 	add(&p, (struct npu_request){ "acc", true, sums * 4, results, -1, g->acc.at, .least = 1, .got = &g->acc.n });
 	if (!linear_raw(w))
-		add(&p, (struct npu_request){ "c", false,   sums * g->out_bytes, results,
-					      2,   g->c.at, .least = 1,		 .got = &g->c.n });
+		add(&p, (struct npu_request){ "c", false, sums * g->out_bytes, results, 2, g->c.at, .least = 1,
+					      .got = &g->c.n });
 	return p;
 }
 
@@ -266,8 +277,14 @@ static bool try_place(struct npu_builder *b, const struct npu_args *args)
 }
 
 /* How often all of A and all of B pass. */
-static uint64_t passes_of_a(const struct gemm *g) { return g->order == ACTIVATION ? 1 : g->across; }
-static uint64_t passes_of_b(const struct gemm *g) { return g->order == WEIGHT ? 1 : g->down; }
+static uint64_t passes_of_a(const struct gemm *g)
+{
+	return g->order == ACTIVATION ? 1 : g->across;
+}
+static uint64_t passes_of_b(const struct gemm *g)
+{
+	return g->order == WEIGHT ? 1 : g->down;
+}
 
 static uint64_t matrix_traffic(const struct gemm *g, const struct npu_capacity *c, uint64_t rows, uint64_t cols,
 			       uint64_t tile, enum npu_dtype type)
@@ -304,8 +321,9 @@ static bool whole_blocks(const struct npu_args *args, unsigned tile, unsigned le
 	int64_t side = npu_layout_block((uint32_t)args->value[LAYOUT]), size = args->value[tile];
 	if (!args->named[tile] || size % side == 0 || size >= args->value[length])
 		return true;
-	return npu_fail(err, NPU_ERR_VALUE, "%s=%" PRId64 ": must be a multiple of %" PRId64 " with layout=%s, or at least %s=%"
-			PRId64, params[tile].name, size, side, layouts[args->value[LAYOUT]], params[length].name,
+	return npu_fail(err, NPU_ERR_VALUE,
+			"%s=%" PRId64 ": must be a multiple of %" PRId64 " with layout=%s, or at least %s=%" PRId64,
+			params[tile].name, size, side, layouts[args->value[LAYOUT]], params[length].name,
 			args->value[length]);
 }
 
@@ -335,8 +353,8 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
 	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve(&npu_gemm, args, err) ||
-	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) || !whole_blocks(args, TILE_K, K, err) ||
-	    !panel_fits(capacity, args, err))
+	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) ||
+	    !whole_blocks(args, TILE_K, K, err) || !panel_fits(capacity, args, err))
 		return false;
 	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }
@@ -444,9 +462,9 @@ static void prepare(const struct gemm *g, const struct step *s)
 		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = scale }, NULL);
 	load(g, s, &p);
 	if (converts(g, s))
-		linear_convert(g->b, &g->linear, &tile,
-			       &(struct npu_order){ .wait = { loaded(g, s) },
-						    .post = { g->converted[slot_of(g, s)] } });
+		linear_convert(
+		    g->b, &g->linear, &tile,
+		    &(struct npu_order){ .wait = { loaded(g, s) }, .post = { g->converted[slot_of(g, s)] } });
 }
 
 /* With conversions of every step and two accumulators the array waits for one behind the end of these sums. */
@@ -568,7 +586,8 @@ static void emit_zeros(struct gemm *g, struct step s)
 	}
 }
 
-/* A conversion of the next tile comes before the end of this one, so that the vector engine does not wait for the array. */
+/* A conversion of the next tile comes before the end of this one, so that the vector engine does not wait for the
+ * array. */
 static void emit_steps(struct gemm *g, struct step s)
 {
 	bool more = true;
@@ -663,8 +682,8 @@ static struct npu_expect expect(const struct npu_args *args)
 					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.layout) + 2 * scales,
 		.dram_write_bytes = g.m && g.n ? bytes_of(g.m, g.n, w->out, g.layout) : 0,
 		/* Loads, conversions and products; what becomes of a tile; zeros are made by one. */
-		.instructions = tiles * (g.deep + each) + loads_a + loads_b * (g.deep * (w->group ? 2 : 1) + conversions) +
-				(tiles && !g.k),
+		.instructions = tiles * (g.deep + each) + loads_a +
+				loads_b * (g.deep * (w->group ? 2 : 1) + conversions) + (tiles && !g.k),
 	};
 }
 
@@ -678,15 +697,19 @@ struct operands {
 static struct linear_columns all_columns(const void *context, uint64_t first)
 {
 	const struct operands *o = context;
-	return (struct linear_columns){
-		.first = first, .n = o->g->n - first, .at = o->B, .stride = o->g->n, .scales = o->S, .scale_stride = o->g->n
-	};
+	return (struct linear_columns){ .first = first,
+					.n = o->g->n - first,
+					.at = o->B,
+					.stride = o->g->n,
+					.scales = o->S,
+					.scale_stride = o->g->n };
 }
 
 static bool open_operands(const struct gemm *g, const struct npu_reference_io *io, struct operands *o)
 {
 	const struct linear *w = &g->linear;
-	*o = (struct operands){ g, npu_reference_read(io, "A", g->m * g->k), npu_reference_read(io, "B", g->k * g->n), NULL };
+	*o = (struct operands){ g, npu_reference_read(io, "A", g->m * g->k), npu_reference_read(io, "B", g->k * g->n),
+				NULL };
 	if (linear_scaled(w))
 		o->S = npu_reference_read(io, "S", w->channel ? g->n : linear_groups(w, g->k) * g->n);
 	return o->A && o->B && (o->S || !linear_scaled(w));
