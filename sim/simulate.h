@@ -11,6 +11,11 @@
 
 #include <stdio.h>
 
+/* The cycles [from, to) that timelines show; `to` 0: all. */
+struct timeline_window {
+	uint64_t from, to;
+};
+
 /* Everything stays the caller's and must live until simulation_free(). */
 struct simulation_request {
 	const struct hw *hw;               /* passed hw_check() */
@@ -29,6 +34,7 @@ struct simulation_request {
 	bool want_record;                  /* keep the event record: timelines need it */
 	bool want_critical;                /* the critical path in the report; needs want_record */
 	bool want_insns;                   /* a row an instruction in the report; needs want_record */
+	struct timeline_window window;     /* of every timeline */
 	FILE *progress;                    /* a terminal that is told of a long run; NULL: nobody is */
 	const struct values *values;       /* computed beside the run (sim/values.h), for the report; NULL: none were */
 };
@@ -56,8 +62,12 @@ bool report_write_json(const struct simulation *, FILE *, struct npu_error *);
 /* Whether a timeline can be written under that name, told before a long run: the extension chooses the format, "-" is
  * Perfetto's on a stdout that is no terminal. An error lists the extensions that there are. */
 bool timeline_check(const char *path, struct npu_error *);
-/* Replaces `path` atomically (sim/output.h); needs want_record. */
+/* "1000:2000", "1000:", ":2000". False with an error of usage for anything else and for a window without a cycle. */
+bool timeline_window_parse(const char *text, struct timeline_window *, struct npu_error *);
+/* Replaces `path` atomically (sim/output.h); needs want_record. An error when the window begins behind the run's end. */
 bool timeline_write(const struct simulation *, const char *path, struct npu_error *);
+/* After timeline_write(): a line on what a window left out, and a warning of a file above 200 MB. */
+void timeline_tell(const struct simulation *, const char *path, FILE *);
 /* What to do with such a file, for the line below the report: "open it at ui.perfetto.dev (1 ns shown = 1 cycle)". */
 const char *timeline_advice(const char *path);
 

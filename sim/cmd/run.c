@@ -92,6 +92,11 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 	for (const char *path; (path = cli_next(cli, "timeline", &at));)
 		if (!timeline_check(path, err))
 			return false;
+	if (cli_value(cli, "timeline-window") && !cli_value(cli, "timeline"))
+		return npu_fail(err, NPU_ERR_USAGE, "--timeline-window says what part --timeline FILE writes; give that, too");
+	struct timeline_window window;
+	if (cli_value(cli, "timeline-window") && !timeline_window_parse(cli_value(cli, "timeline-window"), &window, err))
+		return false;
 	if (wants_stdout(cli) > 1)
 		return npu_fail(err, NPU_ERR_USAGE,
 				"two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be");
@@ -171,10 +176,14 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 			status = cli_fail(&err);
 	at = 0;
 	for (const char *path; (path = cli_next(cli, "timeline", &at));) {
-		if (!timeline_write(simulation, path, &err))
+		if (!timeline_write(simulation, path, &err)) {
 			status = cli_fail(&err);
-		else if (tables)
+			continue;
+		}
+		if (tables)
 			printf("timeline  %s   %s\n", path, timeline_advice(path));
+		fflush(stdout);
+		timeline_tell(simulation, path, stderr);
 	}
 	return status;
 }
@@ -202,6 +211,9 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.want_critical = cli_value(cli, "critical") != NULL,
 		.want_insns = cli_value(cli, "instructions") != NULL,
 	};
+	if (cli_value(cli, "timeline-window") &&
+	    !timeline_window_parse(cli_value(cli, "timeline-window"), &request.window, &err))
+		return cli_fail(&err);
 	struct timespec begin, end;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	struct simulation *simulation = simulate(&request, &err);
@@ -300,6 +312,7 @@ static void values(const char *option, struct cli_words *words)
 static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format, - is a .pftrace on stdout, instead of the tables; may be repeated" },
+	{ "timeline-window", 0, "A:B", "the cycles from A up to B only, in every timeline" },
 	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between; a run of another machine, no bound" },
 	{ "memory", 0, "F.so[,ARGUMENTS]", "a memory of your own in the DRAM's place, a TLM-2.0 target in a shared object" },
 	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },

@@ -147,26 +147,34 @@ static bool on_counter(void *ctx, uint32_t lane, uint64_t time, double value)
 }
 
 /* What the run was, before the events: readers that stream know it at once. */
-static void put_head(struct chrome *c)
+static void put_head(struct chrome *c, const struct timeline_dropped *dropped)
 {
+	struct timeline_window window = timeline_window(c->s);
 	const struct simulation_request *r = &c->s->request;
 	fputs("{\"profilingType\":\"op\",\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"npusim\",\"program\":", c->out);
 	put_text(c->out, r->subject);
 	fputs(",\"hardware\":", c->out);
 	put_text(c->out, simulate_title(r));
 	fprintf(c->out, ",\"scale\":\"1 ns shown = 1 cycle\",\"clock_mhz\":%.15g,\"program_hash\":\"%016" PRIx64
-			"\",\"cycles\":%" PRIu64 "},\n\"traceEvents\":[",
+			"\",\"cycles\":%" PRIu64,
 		r->hw->npu.clock_mhz, r->program->hash, c->s->account.cycles);
+	if (r->window.to > 0)
+		fprintf(c->out,
+			",\"window\":\"%" PRIu64 ":%" PRIu64 "\",\"dropped_slices\":%" PRIu64 ",\"dropped_values\":%" PRIu64
+			",\"cut_slices\":%" PRIu64,
+			window.from, window.to, dropped->slices, dropped->values, dropped->cut);
+	fputs("},\n\"traceEvents\":[", c->out);
 }
 
 static bool write_events(struct chrome *c)
 {
-	const struct timeline_writer writer = { c, on_lane, on_slice, on_counter };
+	const struct timeline_writer writer = { .ctx = c, .lane = on_lane, .slice = on_slice, .counter = on_counter };
+	struct timeline_dropped dropped;
 	char name[512];
-	if (!facts_init(&c->facts, c->s))
+	if (!facts_init(&c->facts, c->s) || !timeline_dropped(c->s, &dropped))
 		return false;
 	snprintf(name, sizeof(name), "npusim: %s on %s", c->s->request.subject, simulate_title(&c->s->request));
-	put_head(c);
+	put_head(c, &dropped);
 	c->first = true;
 	describe(c, 0, "process_name", name, 0);
 	if (!timeline_walk(c->s, &writer))

@@ -3,6 +3,7 @@
 #include "isa/plain.h"
 #include "sim/facts.h"
 #include "sim/timeline/formats.h"
+#include "sim/timeline/lanes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,6 +58,8 @@ bool timeline_write_csv(const struct simulation *s, FILE *out, struct npu_error 
 	}
 	put_header(out);
 	for (uint32_t i = 0; i < s->request.program->ninsns && !ferror(out); i++) {
+		if (!timeline_shows(s, s->record.events[i].start, s->record.events[i].end))
+			continue;
 		struct insn_facts f = facts_of(facts, i);
 		put_row(out, &f);
 	}

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool flows_init(struct flows *f, const struct record *r)
+/* The instruction whose post a wait took, when that is shown; else PROBE_NOBODY. */
+static uint32_t poster_of(const struct record *r, const uint8_t *shown, uint32_t i, unsigned w)
+{
+	uint32_t poster = r->events[i].enabled_by[w];
+	return poster < r->program->ninsns && flow_shown(shown, poster, i) ? poster : PROBE_NOBODY;
+}
+
+bool flows_init(struct flows *f, const struct record *r, const uint8_t *shown)
 {
 	uint32_t n = r->program->ninsns;
 	f->first = calloc(n + 2ull, sizeof(*f->first));
@@ -14,7 +21,7 @@ bool flows_init(struct flows *f, const struct record *r)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		for (unsigned w = 0; w < NPU_SYNC_SLOTS; w++)
-			if (r->events[i].enabled_by[w] < n)
+			if (poster_of(r, shown, i, w) < n)
 				f->first[r->events[i].enabled_by[w] + 2]++;
 	for (uint32_t i = 2; i <= n + 1; i++)
 		f->first[i] += f->first[i - 1];
@@ -24,7 +31,7 @@ bool flows_init(struct flows *f, const struct record *r)
 	/* first[p + 1] walks from the beginning of p's flows to their end, where it stays. */
 	for (uint32_t i = 0; i < n; i++)
 		for (unsigned w = 0; w < NPU_SYNC_SLOTS; w++)
-			if (r->events[i].enabled_by[w] < n)
+			if (poster_of(r, shown, i, w) < n)
 				f->items[f->first[r->events[i].enabled_by[w] + 1]++] = flow_of(i, w);
 	return true;
 }

@@ -25,14 +25,73 @@ struct walk {
 	struct engine_lanes engine[NPU_ENGINES];
 	struct region_lanes regions;
 	struct flows flows;
+	uint8_t *shown; /* [ninsns] FLOWS_BEGINS, FLOWS_ENDS; NULL without a window */
+	struct timeline_window window;
+	struct timeline_dropped dropped;
+	double held; /* of the curve `held_lane`: its value before the window, not written yet */
+	uint32_t held_lane;
+	bool holding;
 	uint32_t nlanes;
 	uint32_t sequencer, critical, counters;
 };
 
-static bool declare(struct walk *w, enum timeline_kind kind, const char *name, const char *unit)
+static bool declare(struct walk *w, enum timeline_kind kind, enum npu_engine e, const char *name, const char *unit)
 {
-	struct timeline_lane lane = { .id = w->nlanes++, .kind = kind, .name = name, .unit = unit };
+	struct timeline_lane lane = { .id = w->nlanes++, .kind = kind, .engine = e, .name = name, .unit = unit };
 	return w->writer->lane(w->writer->ctx, &lane);
+}
+
+/* Instants at the run's end lie behind its last cycle. */
+static bool lies_in(struct timeline_window w, uint64_t cycles, uint64_t from, uint64_t to)
+{
+	if (from == to)
+		return from >= w.from && (from < w.to || w.to == cycles);
+	return to > w.from && from < w.to;
+}
+
+static bool shows(const struct walk *w, uint64_t from, uint64_t to)
+{
+	return lies_in(w->window, w->s->account.cycles, from, to);
+}
+
+/* Writes what of a slice lies in the window. */
+static bool put(struct walk *w, const struct timeline_slice *slice)
+{
+	struct timeline_slice cut = *slice;
+	if (!shows(w, slice->from, slice->to)) {
+		w->dropped.slices++;
+		return true;
+	}
+	cut.from = slice->from > w->window.from ? slice->from : w->window.from;
+	cut.to = slice->to < w->window.to ? slice->to : w->window.to;
+	w->dropped.cut += cut.from != slice->from || cut.to != slice->to;
+	return w->writer->slice(w->writer->ctx, &cut);
+}
+
+static bool put_held(struct walk *w)
+{
+	if (!w->holding)
+		return true;
+	w->holding = false;
+	w->dropped.values--;
+	return w->writer->counter(w->writer->ctx, w->held_lane, w->window.from, w->held);
+}
+
+/* The last value before the window holds at its beginning, unless one is written there. */
+static bool put_value(void *ctx, uint32_t lane, uint64_t time, double value)
+{
+	struct walk *w = ctx;
+	if (w->holding && w->held_lane == lane && time <= w->window.from)
+		w->holding = false;
+	if (!put_held(w))
+		return false;
+	if (time >= w->window.from && time <= w->window.to)
+		return w->writer->counter(w->writer->ctx, lane, time, value);
+	w->dropped.values++;
+	w->holding = time < w->window.from;
+	w->held = value;
+	w->held_lane = lane;
+	return true;
 }
 
 /* The lane of a slice in a slot: the first that is free when it begins. */
@@ -63,6 +122,16 @@ static struct shown shown_of(const struct probe_insn *event, uint64_t *drained)
 	return s;
 }
 
+/* Which of its ends lie in the window; an arrow points to the end of a slice only where it is not cut. */
+static uint8_t ends_of(const struct walk *w, const struct shown *s)
+{
+	uint64_t begin = s->from < s->to ? s->from : s->drain_from, end = s->drain_from < s->end ? s->end : s->to;
+	if (s->from >= s->to && s->drain_from >= s->end)
+		return shows(w, s->end, s->end) ? FLOWS_BEGINS | FLOWS_ENDS : 0;
+	return (uint8_t)((begin >= w->window.from && begin < w->window.to ? FLOWS_BEGINS : 0) |
+			 (end > w->window.from && end <= w->window.to ? FLOWS_ENDS : 0));
+}
+
 /* Which lanes the engine's instructions need; marks them with 1. */
 static void find_lanes(struct walk *w, enum npu_engine e)
 {
@@ -74,6 +143,8 @@ static void find_lanes(struct walk *w, enum npu_engine e)
 			continue;
 		const struct probe_insn *event = &w->s->record.events[i];
 		struct shown s = shown_of(event, &drained);
+		if (w->shown)
+			w->shown[i] = ends_of(w, &s);
 		if (s.from < s.to)
 			lanes->work[slot_of(event)][share_of(lanes, slot_of(event), s.from, s.to)] = 1;
 		if (s.drain_from < s.end)
@@ -94,7 +165,7 @@ static bool declare_work(struct walk *w, enum npu_engine e, uint32_t slot, unsig
 		snprintf(letter, sizeof(letter), " (%u)", share + 1);
 	snprintf(name, sizeof(name), "%s%s%s", npu_engine_name(e), number, letter);
 	w->engine[e].work[slot][share] = w->nlanes + 1;
-	return declare(w, TIMELINE_WORK, name, NULL);
+	return declare(w, TIMELINE_WORK, e, name, NULL);
 }
 
 static bool declare_engine(struct walk *w, enum npu_engine e)
@@ -109,18 +180,18 @@ static bool declare_engine(struct walk *w, enum npu_engine e)
 	if (lanes->drain) {
 		snprintf(name, sizeof(name), "%s.drain", npu_engine_name(e));
 		lanes->drain = w->nlanes + 1;
-		if (!declare(w, TIMELINE_DRAIN, name, NULL))
+		if (!declare(w, TIMELINE_DRAIN, e, name, NULL))
 			return false;
 	}
 	if (lanes->instants) {
 		snprintf(name, sizeof(name), "%s.sync", npu_engine_name(e));
 		lanes->instants = w->nlanes + 1;
-		if (!declare(w, TIMELINE_INSTANTS, name, NULL))
+		if (!declare(w, TIMELINE_INSTANTS, e, name, NULL))
 			return false;
 	}
 	snprintf(name, sizeof(name), "%s states", npu_engine_name(e));
 	lanes->states = w->nlanes + 1;
-	return declare(w, TIMELINE_STATES, name, NULL);
+	return declare(w, TIMELINE_STATES, e, name, NULL);
 }
 
 static bool declare_regions(struct walk *w)
@@ -130,7 +201,7 @@ static bool declare_regions(struct walk *w)
 		if (w->regions.order[i] > 0)
 			snprintf(letter, sizeof(letter), " (%u)", (unsigned)w->regions.order[i] + 1);
 		snprintf(name, sizeof(name), "regions %u%s", (unsigned)w->regions.depth[i], letter);
-		if (!declare(w, TIMELINE_REGIONS, name, NULL))
+		if (!declare(w, TIMELINE_REGIONS, NPU_ENGINES, name, NULL))
 			return false;
 	}
 	return true;
@@ -144,19 +215,19 @@ static bool declare_lanes(struct walk *w)
 		if (!declare_engine(w, (enum npu_engine)e))
 			return false;
 	w->sequencer = w->nlanes;
-	if (!declare(w, TIMELINE_STATES, "sequencer", NULL))
+	if (!declare(w, TIMELINE_STATES, NPU_ENGINES, "sequencer", NULL))
 		return false;
 	w->critical = w->nlanes;
-	if (!declare(w, TIMELINE_CRITICAL, "critical path", NULL))
+	if (!declare(w, TIMELINE_CRITICAL, NPU_ENGINES, "critical path", NULL))
 		return false;
 	w->counters = w->nlanes;
 	for (unsigned i = 0; i < TIMELINE_COUNTERS; i++)
-		if (!declare(w, TIMELINE_COUNTER, timeline_counter(i).name, timeline_counter(i).unit))
+		if (!declare(w, TIMELINE_COUNTER, NPU_ENGINES, timeline_counter(i).name, timeline_counter(i).unit))
 			return false;
 	return true;
 }
 
-static bool walk_regions(const struct walk *w)
+static bool walk_regions(struct walk *w)
 {
 	for (uint32_t i = 0; i < w->regions.nslices; i++) {
 		const struct region_slice *r = &w->regions.slices[i];
@@ -167,7 +238,7 @@ static bool walk_regions(const struct walk *w)
 			.name = w->s->request.program->regions[r->region].name,
 			.insn = PROBE_NOBODY,
 		};
-		if (!w->writer->slice(w->writer->ctx, &slice))
+		if (!put(w, &slice))
 			return false;
 	}
 	return true;
@@ -179,7 +250,8 @@ static void set_flows(const struct walk *w, struct timeline_slice *slice, bool f
 	const struct probe_insn *event = &w->s->record.events[slice->insn];
 	memset(&slice->flows, 0, sizeof(slice->flows));
 	for (unsigned i = 0; first && i < NPU_SYNC_SLOTS; i++) {
-		if (event->enabled_by[i] >= w->s->request.program->ninsns)
+		if (event->enabled_by[i] >= w->s->request.program->ninsns ||
+		    !flow_shown(w->shown, event->enabled_by[i], slice->insn))
 			continue;
 		slice->flows.in[slice->flows.nin++] = flow_of(slice->insn, i);
 		slice->flows.tied |= w->s->record.events[event->enabled_by[i]].end == slice->from;
@@ -204,14 +276,14 @@ static bool walk_insn(struct walk *w, enum npu_engine e, uint32_t insn, uint64_t
 		slice.lane = lanes->instants - 1;
 		slice.from = slice.to = s.end;
 		set_flows(w, &slice, true, true);
-		return w->writer->slice(w->writer->ctx, &slice);
+		return put(w, &slice);
 	}
 	if (streams) {
 		slice.lane = lanes->work[slot_of(event)][share_of(lanes, slot_of(event), s.from, s.to)] - 1;
 		slice.from = s.from;
 		slice.to = s.to;
 		set_flows(w, &slice, true, !drains);
-		if (!w->writer->slice(w->writer->ctx, &slice))
+		if (!put(w, &slice))
 			return false;
 	}
 	if (!drains)
@@ -220,7 +292,9 @@ static bool walk_insn(struct walk *w, enum npu_engine e, uint32_t insn, uint64_t
 	slice.from = s.drain_from;
 	slice.to = s.end;
 	set_flows(w, &slice, !streams, true);
-	return w->writer->slice(w->writer->ctx, &slice);
+	/* The facts go with the first slice that is shown. */
+	slice.details |= !shows(w, s.from, s.to);
+	return put(w, &slice);
 }
 
 static bool walk_engine(struct walk *w, enum npu_engine e)
@@ -233,13 +307,15 @@ static bool walk_engine(struct walk *w, enum npu_engine e)
 	return true;
 }
 
-/* Spans of equal state join, whoever decided it. */
-static bool walk_spans(const struct walk *w, const struct record_spans *spans, uint32_t lane, bool sequencer)
+/* Spans of equal state join, whoever decided it unless the writer asks. */
+static bool walk_spans(struct walk *w, const struct record_spans *spans, uint32_t lane, bool sequencer)
 {
 	uint64_t from = 0;
 	for (uint64_t i = 0; i < spans->count; i++) {
 		const struct record_span *s = &spans->items[i];
-		if (i + 1 < spans->count && spans->items[i + 1].state == s->state)
+		bool parts = w->writer->deciders && !sequencer;
+		if (i + 1 < spans->count && spans->items[i + 1].state == s->state &&
+		    (!parts || spans->items[i + 1].insn == s->insn))
 			continue;
 		struct timeline_slice slice = {
 			.lane = lane,
@@ -247,16 +323,17 @@ static bool walk_spans(const struct walk *w, const struct record_spans *spans, u
 			.to = s->to,
 			.name = sequencer ? account_sequencer_name((enum npu_seq_state)s->state)
 					  : account_state_name((enum npu_state)s->state),
-			.insn = PROBE_NOBODY,
+			.state = s->state,
+			.insn = parts ? s->insn : PROBE_NOBODY,
 		};
 		from = s->to;
-		if (!w->writer->slice(w->writer->ctx, &slice))
+		if (!put(w, &slice))
 			return false;
 	}
 	return true;
 }
 
-static bool walk_critical(const struct walk *w)
+static bool walk_critical(struct walk *w)
 {
 	const struct critical *c = w->s->critical;
 	for (uint64_t i = 0; i < c->nsegments; i++) {
@@ -270,7 +347,7 @@ static bool walk_critical(const struct walk *w)
 					: critical_kind_name(s->kind),
 			.insn = s->insn,
 		};
-		if (!w->writer->slice(w->writer->ctx, &slice))
+		if (!put(w, &slice))
 			return false;
 	}
 	return true;
@@ -278,6 +355,7 @@ static bool walk_critical(const struct walk *w)
 
 static bool walk_lanes(struct walk *w)
 {
+	const struct timeline_writer curves = { .ctx = w, .counter = put_value };
 	if (!walk_regions(w))
 		return false;
 	for (unsigned e = 0; e < NPU_ENGINES; e++)
@@ -285,7 +363,38 @@ static bool walk_lanes(struct walk *w)
 		    !walk_spans(w, &w->s->record.spans[e], w->engine[e].states - 1, false))
 			return false;
 	return walk_spans(w, &w->s->record.sequencer_spans, w->sequencer, true) && walk_critical(w) &&
-	       timeline_counters(w->s, w->writer, w->counters);
+	       timeline_counters(w->s, &curves, w->counters) && put_held(w);
+}
+
+struct timeline_window timeline_window(const struct simulation *s)
+{
+	struct timeline_window w = s->request.window;
+	w.to = w.to > 0 && w.to < s->account.cycles ? w.to : s->account.cycles;
+	return w;
+}
+
+bool timeline_shows(const struct simulation *s, uint64_t from, uint64_t to)
+{
+	return lies_in(timeline_window(s), s->account.cycles, from, to);
+}
+
+static bool walk(struct walk *w, const struct simulation *s, const struct timeline_writer *writer)
+{
+	w->s = s;
+	w->writer = writer;
+	w->window = timeline_window(s);
+	if (s->request.window.to > 0 && !(w->shown = calloc(s->request.program->ninsns + 1ull, 1)))
+		return false;
+	return region_lanes_init(&w->regions, &s->record) && declare_lanes(w) &&
+	       flows_init(&w->flows, &s->record, w->shown) && walk_lanes(w);
+}
+
+static void walk_free(struct walk *w)
+{
+	region_lanes_fini(&w->regions);
+	flows_fini(&w->flows);
+	free(w->shown);
+	free(w);
 }
 
 bool timeline_walk(const struct simulation *s, const struct timeline_writer *writer)
@@ -293,12 +402,42 @@ bool timeline_walk(const struct simulation *s, const struct timeline_writer *wri
 	struct walk *w = calloc(1, sizeof(*w));
 	if (!w)
 		return false;
-	w->s = s;
-	w->writer = writer;
-	bool ok = region_lanes_init(&w->regions, &s->record) && flows_init(&w->flows, &s->record) && declare_lanes(w) &&
-		  walk_lanes(w);
-	region_lanes_fini(&w->regions);
-	flows_fini(&w->flows);
-	free(w);
+	bool ok = walk(w, s, writer);
+	walk_free(w);
+	return ok;
+}
+
+static bool no_lane(void *ctx, const struct timeline_lane *lane)
+{
+	(void)ctx, (void)lane;
+	return true;
+}
+
+static bool no_slice(void *ctx, const struct timeline_slice *slice)
+{
+	(void)ctx, (void)slice;
+	return true;
+}
+
+static bool no_value(void *ctx, uint32_t lane, uint64_t time, double value)
+{
+	(void)ctx, (void)lane, (void)time, (void)value;
+	return true;
+}
+
+bool timeline_dropped(const struct simulation *s, struct timeline_dropped *out)
+{
+	static const struct timeline_writer nobody = { .lane = no_lane, .slice = no_slice, .counter = no_value };
+	memset(out, 0, sizeof(*out));
+	if (s->request.window.to == 0)
+		return true;
+	struct walk *w = calloc(1, sizeof(*w));
+	if (!w)
+		return false;
+	bool ok = walk(w, s, &nobody);
+	*out = w->dropped;
+	for (uint32_t i = 0; i < s->request.program->ninsns; i++)
+		out->insns += !shows(w, s->record.events[i].start, s->record.events[i].end);
+	walk_free(w);
 	return ok;
 }

@@ -6,6 +6,7 @@
 #include "sim/timeline/lanes.h"
 #include "sim/timeline/pf_packet.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,19 +108,21 @@ static bool on_counter(void *ctx, uint32_t lane, uint64_t time, double value)
 }
 
 /* The process that all lanes belong to says what was run, and how long a nanosecond is. */
-static void write_process(struct pftrace *t)
+static void write_process(struct pftrace *t, const struct timeline_dropped *dropped)
 {
+	struct timeline_window window = timeline_window(t->s);
 	const struct simulation_request *r = &t->s->request;
-	char name[512], scale[64], clock[64];
+	char name[512], scale[64], clock[64], part[64];
 	snprintf(name, sizeof(name), "npusim: %s on %s", r->subject, simulate_title(r));
 	snprintf(scale, sizeof(scale), "1 ns shown = 1 cycle");
 	snprintf(clock, sizeof(clock), "real clock %g MHz", r->hw->npu.clock_mhz);
-	char *labels[] = { scale, clock };
+	snprintf(part, sizeof(part), "cycles %" PRIu64 ":%" PRIu64 " only", window.from, window.to);
+	char *labels[] = { scale, clock, part };
 	Pf__ProcessDescriptor process = PF__PROCESS_DESCRIPTOR__INIT;
 	process.has_pid = true;
 	process.pid = PID;
 	process.process_name = name;
-	process.n_process_labels = sizeof(labels) / sizeof(labels[0]);
+	process.n_process_labels = sizeof(labels) / sizeof(labels[0]) - (r->window.to == 0);
 	process.process_labels = labels;
 	Pf__TrackDescriptor track = PF__TRACK_DESCRIPTOR__INIT;
 	track.has_uuid = track.has_child_ordering = true;
@@ -128,21 +131,29 @@ static void write_process(struct pftrace *t)
 	track.process = &process;
 	pf_track(&t->pf, &track);
 
-	pf_event_begin(&t->pf, PF_INSTANT, PROCESS, 0, "run");
+	pf_event_begin(&t->pf, PF_INSTANT, PROCESS, window.from, "run");
 	pf_annotate_text(&t->pf, "program", r->program->name);
 	pf_annotate_uint(&t->pf, "program hash", r->program->hash);
 	pf_annotate_text(&t->pf, "hardware", simulate_title(r));
 	pf_annotate_real(&t->pf, "clock MHz", r->hw->npu.clock_mhz);
 	pf_annotate_uint(&t->pf, "cycles", t->s->account.cycles);
+	if (r->window.to > 0) {
+		pf_annotate_uint(&t->pf, "window from", window.from);
+		pf_annotate_uint(&t->pf, "window to", window.to);
+		pf_annotate_uint(&t->pf, "dropped slices", dropped->slices);
+		pf_annotate_uint(&t->pf, "dropped values", dropped->values);
+		pf_annotate_uint(&t->pf, "cut slices", dropped->cut);
+	}
 	pf_event_end(&t->pf);
 }
 
 static bool write_trace(struct pftrace *t)
 {
-	const struct timeline_writer writer = { t, on_lane, on_slice, on_counter };
-	if (!facts_init(&t->facts, t->s))
+	const struct timeline_writer writer = { .ctx = t, .lane = on_lane, .slice = on_slice, .counter = on_counter };
+	struct timeline_dropped dropped;
+	if (!facts_init(&t->facts, t->s) || !timeline_dropped(t->s, &dropped))
 		return false;
-	write_process(t);
+	write_process(t, &dropped);
 	return timeline_walk(t->s, &writer);
 }
 

@@ -3,9 +3,12 @@
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
 #include "sim/timeline/formats.h"
+#include "sim/timeline/lanes.h"
 #include "sim/timeline/pftrace.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct format {
@@ -62,12 +65,45 @@ bool timeline_check(const char *path, struct npu_error *err)
 	return npu_fail(err, NPU_ERR_VALUE, "--timeline %s: the name must end in one of %s, or be - for stdout", path, list);
 }
 
+/* Digits alone; the value of "" is `none`. */
+static bool parse_cycle(const char *text, size_t length, uint64_t none, uint64_t *cycle)
+{
+	*cycle = length > 0 ? 0 : none;
+	for (size_t i = 0; i < length; i++) {
+		unsigned digit = (unsigned)(text[i] - '0');
+		if (digit > 9 || *cycle > (UINT64_MAX - digit) / 10)
+			return false;
+		*cycle = *cycle * 10 + digit;
+	}
+	return true;
+}
+
+bool timeline_window_parse(const char *text, struct timeline_window *window, struct npu_error *err)
+{
+	size_t first = strcspn(text, ":"), length = strlen(text);
+	struct timeline_window w;
+	if (length < 2 || first == length || !parse_cycle(text, first, 0, &w.from) ||
+	    !parse_cycle(text + first + 1, length - first - 1, UINT64_MAX, &w.to))
+		return npu_fail(err, NPU_ERR_USAGE,
+				"--timeline-window %.60s: two cycles with a colon between would be right, 1000:2000, or one of them: 1000: or :2000",
+				text);
+	if (w.to <= w.from)
+		return npu_fail(err, NPU_ERR_USAGE, "--timeline-window %.60s: holds no cycle; the second must be above the first",
+				text);
+	*window = w;
+	return true;
+}
+
 bool timeline_write(const struct simulation *s, const char *path, struct npu_error *err)
 {
 	if (!timeline_check(path, err))
 		return false;
 	if (!s->record.keep)
 		return npu_fail(err, NPU_ERR_VALUE, "%s: the run was not recorded", path);
+	if (s->request.window.to > 0 && s->request.window.from >= s->account.cycles)
+		return npu_fail(err, NPU_ERR_USAGE,
+				"%s: the timeline's window begins at cycle %" PRIu64 ", and the run has %" PRIu64 " cycles", path,
+				s->request.window.from, s->account.cycles);
 	struct output *out = output_open(path, err);
 	if (!out)
 		return false;
@@ -76,6 +112,30 @@ bool timeline_write(const struct simulation *s, const char *path, struct npu_err
 		return false;
 	}
 	return output_commit(out, err);
+}
+
+/* Viewers of all formats read a file whole, into several times its size. */
+enum { LARGE_BYTES = 200000000, MEGABYTE = 1000000 };
+
+void timeline_tell(const struct simulation *s, const char *path, FILE *out)
+{
+	const struct format *format = format_of(path);
+	struct timeline_window window = timeline_window(s);
+	struct timeline_dropped dropped;
+	struct stat st;
+	if (s->request.window.to > 0 && timeline_dropped(s, &dropped)) {
+		fprintf(out, "npusim: %s: cycles %" PRIu64 ":%" PRIu64 " of %" PRIu64 "; ", path, window.from, window.to,
+			s->account.cycles);
+		if (format && format->write == timeline_write_csv)
+			fprintf(out, "%" PRIu64 " of %" PRIu32 " instructions are left out\n", dropped.insns,
+				s->request.program->ninsns);
+		else
+			fprintf(out, "%" PRIu64 " slices and %" PRIu64 " values of curves are left out, %" PRIu64 " slices are cut\n",
+				dropped.slices, dropped.values, dropped.cut);
+	}
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES)
+		fprintf(out, "npusim: %s: warning: %" PRIu64 " MB take a viewer long to open; --timeline-window A:B writes a part\n",
+			path, (uint64_t)st.st_size / MEGABYTE);
 }
 
 const char *timeline_advice(const char *path)

@@ -79,18 +79,6 @@ static bool add(struct vcd *v, struct change change)
 	return true;
 }
 
-/* The row of states.def that a state lane's slice is named for; the sequencer's rows are numbered by themselves. */
-static uint32_t number_of(const char *name)
-{
-	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (strcmp(name, account_state_name((enum npu_state)s)) == 0)
-			return s;
-	for (unsigned s = 0; s < NPU_SEQ_STATES; s++)
-		if (strcmp(name, account_sequencer_name((enum npu_seq_state)s)) == 0)
-			return s;
-	return 0;
-}
-
 static bool on_slice(void *ctx, const struct timeline_slice *slice)
 {
 	struct vcd *v = ctx;
@@ -98,7 +86,7 @@ static bool on_slice(void *ctx, const struct timeline_slice *slice)
 		return true;
 	return add(v, (struct change){ .time = slice->from,
 				       .lane = slice->lane,
-				       .state = number_of(slice->name),
+				       .state = slice->state,
 				       .text = slice->name });
 }
 
@@ -152,13 +140,19 @@ static void put_variables(const struct vcd *v)
 }
 
 /* No $date: the same run gives the same bytes. */
-static void put_file(struct vcd *v)
+static void put_file(struct vcd *v, const struct timeline_dropped *dropped)
 {
+	struct timeline_window window = timeline_window(v->s);
 	const struct simulation_request *r = &v->s->request;
 	fprintf(v->out,
 		"$comment 1 ns = 1 cycle; real clock %.15g MHz; program hash %016" PRIx64 " $end\n"
 		"$version npusim $end\n$timescale 1 ns $end\n$scope module npu $end\n",
 		r->hw->npu.clock_mhz, r->program->hash);
+	if (r->window.to > 0)
+		fprintf(v->out,
+			"$comment cycles %" PRIu64 ":%" PRIu64 " only; %" PRIu64 " slices and %" PRIu64
+			" values of curves are left out, %" PRIu64 " slices are cut $end\n",
+			window.from, window.to, dropped->slices, dropped->values, dropped->cut);
 	put_variables(v);
 	fputs("$upscope $end\n$enddefinitions $end\n", v->out);
 	qsort(v->changes, v->nchanges, sizeof(*v->changes), by_time);
@@ -168,17 +162,18 @@ static void put_file(struct vcd *v)
 			fprintf(v->out, "#%" PRIu64 "\n", now = v->changes[i].time);
 		put_change(v, &v->changes[i]);
 	}
-	if (now != v->s->account.cycles)
-		fprintf(v->out, "#%" PRIu64 "\n", v->s->account.cycles);
+	if (now != window.to)
+		fprintf(v->out, "#%" PRIu64 "\n", window.to);
 }
 
 bool timeline_write_vcd(const struct simulation *s, FILE *out, struct npu_error *err)
 {
 	struct vcd v = { .s = s, .out = out };
-	const struct timeline_writer writer = { &v, on_lane, on_slice, on_counter };
-	bool ok = timeline_walk(s, &writer);
+	const struct timeline_writer writer = { .ctx = &v, .lane = on_lane, .slice = on_slice, .counter = on_counter };
+	struct timeline_dropped dropped;
+	bool ok = timeline_dropped(s, &dropped) && timeline_walk(s, &writer);
 	if (ok)
-		put_file(&v);
+		put_file(&v, &dropped);
 	for (uint64_t i = 0; i < v.nvariables; i++)
 		free(v.variables[i].name);
 	free(v.variables);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines as text, read back by other means than they are written by, say what the report says. */
 #include "sim/timeline/formats.h"
+#include "sim/timeline/lanes.h"
 #include "tests/sim/record_play.h"
 #include "tests/support/suite.h"
 
@@ -9,6 +10,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <unistd.h>
 
 enum { TILES = 40, COLUMNS = 32, LANES = 64 };
 
@@ -171,6 +173,124 @@ START_TEST(the_trace_events_add_up_to_the_report_and_never_nest)
 }
 END_TEST
 
+/* Reads a trace of a window; nothing in it lies outside. Adds the states to `l`; returns the slices. */
+static uint64_t take_window(struct lanes *l, uint64_t from, uint64_t to)
+{
+	simulation->request.window = (struct timeline_window){ from, to };
+	char *text = written(timeline_write_chrome);
+	json_t *trace = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *event;
+	uint64_t slices = 0, sent = 0, taken = 0;
+	size_t i;
+	ck_assert_ptr_nonnull(trace);
+	json_array_foreach(json_object_get(trace, "traceEvents"), i, event) {
+		const char *phase = text_of(event, "ph");
+		int64_t lane = json_integer_value(json_object_get(event, "tid"));
+		if (*phase == 'M' && strcmp(text_of(event, "name"), "thread_name") == 0)
+			snprintf(l->name[lane], sizeof(l->name[lane]), "%s", text_of(json_object_get(event, "args"), "name"));
+		if (*phase == 'M')
+			continue;
+		ck_assert_uint_ge(cycles_of(event, "ts"), from);
+		ck_assert_uint_le(cycles_of(event, "ts") + cycles_of(event, "dur"), to);
+		slices += *phase == 'X';
+		sent += *phase == 's';
+		taken += *phase == 'f';
+		if (*phase == 'X')
+			take_slice(l, event);
+	}
+	ck_assert_uint_eq(sent, taken);
+	struct timeline_dropped dropped;
+	ck_assert(timeline_dropped(simulation, &dropped));
+	const json_t *said = json_object_get(trace, "otherData");
+	ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(said, "dropped_slices")), dropped.slices);
+	ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(said, "cut_slices")), dropped.cut);
+	slices += dropped.slices;
+	json_decref(trace);
+	free(text);
+	return slices;
+}
+
+START_TEST(windows_side_by_side_add_up_to_the_report_and_count_what_they_leave_out)
+{
+	struct lanes *l = calloc(1, sizeof(*l));
+	uint64_t cycles = simulation->account.cycles, cut = cycles / 3;
+	uint64_t all = take_window(l, 0, cycles);
+	memset(l, 0, sizeof(*l));
+	for (uint64_t from = 0; from < cycles; from += cut)
+		ck_assert_uint_eq(take_window(l, from, from + cut < cycles ? from + cut : cycles), all);
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		for (unsigned s = 0; s < NPU_STATES; s++)
+			ck_assert_uint_eq(l->states[e][s], simulation->account.states[e][s]);
+	free(l);
+}
+END_TEST
+
+START_TEST(the_table_of_a_window_has_the_instructions_in_service_in_it)
+{
+	uint64_t from = simulation->account.cycles / 3, to = 2 * from;
+	uint32_t wanted = 0, rows = 0;
+	for (uint32_t i = 0; i < program->ninsns; i++) {
+		const struct probe_insn *e = &simulation->record.events[i];
+		wanted += e->start < e->end ? e->start < to && e->end > from : e->start >= from && e->start < to;
+	}
+	simulation->request.window = (struct timeline_window){ from, to };
+	char *csv = written(timeline_write_csv);
+	for (const char *c = csv; *c; c++)
+		rows += *c == '\n';
+	ck_assert_uint_gt(wanted, 0);
+	ck_assert_uint_lt(wanted, program->ninsns);
+	ck_assert_uint_eq(rows, wanted + 1);
+	free(csv);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	bool right;
+	uint64_t from, to;
+} windows[] = {
+	{ "0:1", true, 0, 1 }, { "1000:2000", true, 1000, 2000 }, { ":7", true, 0, 7 }, { "7:", true, 7, UINT64_MAX },
+	{ "18446744073709551614:18446744073709551615", true, UINT64_MAX - 1, UINT64_MAX },
+	{ "", false, 0, 0 }, { ":", false, 0, 0 }, { "5", false, 0, 0 }, { "5:5", false, 0, 0 }, { "6:5", false, 0, 0 },
+	{ ":0", false, 0, 0 }, { "-1:5", false, 0, 0 }, { "1:2:3", false, 0, 0 }, { "1:0x5", false, 0, 0 },
+	{ " 1:2", false, 0, 0 }, { "0:18446744073709551616", false, 0, 0 }, { "1e3:2e3", false, 0, 0 },
+};
+
+START_TEST(a_window_is_two_cycles_the_second_above_the_first)
+{
+	struct timeline_window w = { 3, 4 };
+	struct npu_error err;
+	ck_assert(timeline_window_parse(windows[_i].text, &w, &err) == windows[_i].right);
+	ck_assert_uint_eq(w.from, windows[_i].right ? windows[_i].from : 3);
+	ck_assert_uint_eq(w.to, windows[_i].right ? windows[_i].to : 4);
+	if (!windows[_i].right)
+		ck_assert_int_eq(err.code, NPU_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(a_window_behind_the_end_is_refused_and_a_large_file_warned_of)
+{
+	struct npu_error err;
+	char *text = NULL, path[] = "/tmp/npusim-timeline-XXXXXX.vcd";
+	size_t size;
+	int fd = mkstemps(path, 4);
+	ck_assert_int_ge(fd, 0);
+	simulation->request.window = (struct timeline_window){ simulation->account.cycles, UINT64_MAX };
+	ck_assert(!timeline_write(simulation, path, &err));
+	ck_assert_int_eq(err.code, NPU_ERR_USAGE);
+	simulation->request.window = (struct timeline_window){ 0, 0 };
+	for (unsigned large = 0; large < 2; large++) {
+		ck_assert_int_eq(ftruncate(fd, 200000000 + (off_t)large), 0); /* sparse */
+		FILE *out = open_memstream(&text, &size);
+		timeline_tell(simulation, path, out);
+		fclose(out);
+		ck_assert_int_eq(strstr(text, "--timeline-window") != NULL, large);
+		free(text);
+	}
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
 /* An id of a VCD and what is known of it. */
 struct signal {
 	char id[8], name[64], state[32];
@@ -253,6 +373,10 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, the_table_has_a_row_an_instruction_and_adds_up_to_the_report);
 	tcase_add_test(t, the_trace_events_add_up_to_the_report_and_never_nest);
+	tcase_add_test(t, windows_side_by_side_add_up_to_the_report_and_count_what_they_leave_out);
+	tcase_add_test(t, the_table_of_a_window_has_the_instructions_in_service_in_it);
+	tcase_add_loop_test(t, a_window_is_two_cycles_the_second_above_the_first, 0, sizeof(windows) / sizeof(windows[0]));
+	tcase_add_test(t, a_window_behind_the_end_is_refused_and_a_large_file_warned_of);
 	tcase_add_test(t, the_value_changes_rise_in_time_and_add_up_to_the_report);
 	tcase_add_loop_test(t, a_stream_that_fails_is_told_and_two_runs_give_the_same_bytes, 0,
 			    sizeof(formats) / sizeof(formats[0]));
