@@ -2,15 +2,13 @@
 /* A child a run, its figures through a pipe. */
 #include "sim/model/jobs.h"
 
-#include <errno.h>
+#include "sim/child.h"
+
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST = 64 };
 
@@ -20,12 +18,16 @@ struct answer {
 	struct npu_error err;
 };
 
-struct child {
-	pid_t pid;
-	int fd;
+/* A run that has begun. */
+struct running {
+	struct child child;
 	unsigned job;
-	size_t got; /* bytes of the answer */
-	struct answer answer;
+};
+
+/* What the child is to do. */
+struct order {
+	const struct model_job *job;
+	const struct config *config;
 };
 
 static bool run_here(const struct model_job *job, const struct config *config, struct answer *answer)
@@ -48,83 +50,42 @@ static bool run_here(const struct model_job *job, const struct config *config, s
 	return s != NULL;
 }
 
-static _Noreturn void be_child(const struct model_job *job, const struct config *config, int fd)
+static void run_there(void *context, int fd)
 {
+	const struct order *order = context;
 	struct answer answer = { 0 };
-	/* A parent that is killed takes its children along. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	answer.ok = run_here(job, config, &answer);
-	const char *at = (const char *)&answer;
-	for (size_t left = sizeof answer; left;) {
-		ssize_t n = write(fd, at, left);
-		if (n < 0 && errno != EINTR)
-			_exit(1);
-		at += n > 0 ? n : 0;
-		left -= n > 0 ? (size_t)n : 0;
-	}
-	_exit(0);
-}
-
-static bool start(struct child *c, unsigned job, const struct model_job *jobs, const struct config *config,
-		  struct npu_error *err)
-{
-	int ends[2];
-	if (pipe(ends) != 0)
-		return npu_fail(err, NPU_ERR_IO, "no pipe to another process: %s", strerror(errno));
-	*c = (struct child){ .fd = ends[0], .job = job };
-	c->pid = fork();
-	if (c->pid == 0) {
-		close(ends[0]);
-		be_child(&jobs[job], config, ends[1]);
-	}
-	close(ends[1]);
-	if (c->pid > 0)
-		return true;
-	close(ends[0]);
-	return npu_fail(err, NPU_ERR_MEMORY, "no other process: %s", strerror(errno));
-}
-
-static int end(struct child *c)
-{
-	int status = 0;
-	close(c->fd);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	return status;
+	answer.ok = run_here(order->job, order->config, &answer);
+	child_write(fd, &answer, sizeof answer);
 }
 
 /* What became of a child that ended. */
-static bool finish(struct child *c, struct model_job *jobs, struct npu_error *err)
+static bool finish(struct running *r, struct model_job *jobs, struct npu_error *err)
 {
-	struct model_job *job = &jobs[c->job];
-	int status = end(c);
-	if (c->got != sizeof c->answer) {
+	struct model_job *job = &jobs[r->job];
+	struct answer answer;
+	int status = child_end(&r->child);
+	bool whole = r->child.got == sizeof answer;
+	if (whole)
+		memcpy(&answer, r->child.bytes, sizeof answer);
+	child_free(&r->child);
+	if (!whole) {
 		if (WIFSIGNALED(status))
 			return npu_fail(err, NPU_ERR_MEMORY, "%s: the process that ran %s was ended by signal %d", job->name,
 					job->kernel->name, WTERMSIG(status));
 		return npu_fail(err, NPU_ERR_IO, "%s: the process that ran %s told nothing", job->name, job->kernel->name);
 	}
-	if (!c->answer.ok) {
-		*err = c->answer.err;
+	if (!answer.ok) {
+		*err = answer.err;
 		npu_error_before(err, "%s: ", job->name);
 		return false;
 	}
-	job->out = c->answer.figures;
+	job->out = answer.figures;
 	return true;
-}
-
-/* Reads what a child has written; true at the end of it. */
-static bool take(struct child *c)
-{
-	char *into = (char *)&c->answer + c->got;
-	ssize_t n = read(c->fd, into, sizeof c->answer - c->got);
-	c->got += n > 0 ? (size_t)n : 0;
-	return n == 0 || (n < 0 && errno != EINTR) || c->got == sizeof c->answer;
 }
 
 struct pool {
 	struct model_job *jobs;
-	struct child children[MOST];
+	struct running children[MOST];
 	unsigned running;
 	unsigned failed; /* the first job, in their order, that did; UINT_MAX */
 	struct npu_error *err;
@@ -142,13 +103,13 @@ static void collect(struct pool *p)
 {
 	struct pollfd fds[MOST];
 	for (unsigned i = 0; i < p->running; i++)
-		fds[i] = (struct pollfd){ .fd = p->children[i].fd, .events = POLLIN };
+		fds[i] = (struct pollfd){ .fd = p->children[i].child.fd, .events = POLLIN };
 	if (poll(fds, p->running, -1) < 0)
 		return;
 	for (unsigned i = p->running; i-- > 0;) {
-		struct child *c = &p->children[i];
+		struct running *c = &p->children[i];
 		struct npu_error err = { 0 };
-		if (!fds[i].revents || !take(c))
+		if (!fds[i].revents || !child_take(&c->child))
 			continue;
 		if (!finish(c, p->jobs, &err))
 			note_failure(p, c->job, &err);
@@ -156,11 +117,7 @@ static void collect(struct pool *p)
 	}
 }
 
-unsigned model_parallel(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	return cpus < 1 ? 1 : cpus > 8 ? 8 : (unsigned)cpus;
-}
+unsigned model_parallel(void) { return child_parallel(); }
 
 /* Once one has failed, none begins; those before it have begun, so the first failure is always the same one. */
 bool model_jobs_run(struct model_job *jobs, unsigned n, const struct config *config, unsigned parallel,
@@ -175,7 +132,9 @@ bool model_jobs_run(struct model_job *jobs, unsigned n, const struct config *con
 	while (p->running || (next < n && p->failed == UINT_MAX)) {
 		while (next < n && p->failed == UINT_MAX && p->running < parallel) {
 			struct npu_error failed = { 0 };
-			if (start(&p->children[p->running], next, jobs, config, &failed))
+			struct order order = { &jobs[next], config };
+			p->children[p->running].job = next;
+			if (child_start(&p->children[p->running].child, run_there, &order, &failed))
 				p->running++;
 			else
 				note_failure(p, next, &failed);
