@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim model: a step of a whole model. */
+#include "sim/cmd/model.h"
 #include "sim/cli_work.h"
 #include "sim/cmd/report_file.h"
 #include "sim/config_file.h"
@@ -45,14 +46,13 @@ static const struct npu_param params[] = {
 		   .meaning = "tiles of large products by traffic and a short search, or the kernel's own" },
 };
 
-/* Parameters of the command, in the form in which those of kernels are read. */
-static const struct npu_kernel parameters = {
+const struct npu_kernel model_ask_parameters = {
 	.name = "model",
 	.params = params,
 	.nparams = sizeof params / sizeof params[0],
 };
 
-static struct model_ask ask_of(struct npu_args *args)
+struct model_ask model_ask_of(struct npu_args *args)
 {
 	int64_t *v = args->value;
 	if (!args->named[GROUP])
@@ -70,6 +70,8 @@ static struct model_ask ask_of(struct npu_args *args)
 	};
 }
 
+bool model_ask_chooses(const struct npu_args *args) { return args->value[TILE] == 0; }
+
 /* ---- the model ---- */
 
 static bool unknown_model(const char *name, struct npu_error *err)
@@ -83,7 +85,7 @@ static bool unknown_model(const char *name, struct npu_error *err)
 			near ? near : "npusim model list names them, and a file would be ./FILE or FILE.json", near ? "?" : "");
 }
 
-static bool read_model(const char *name, struct transformer *dims, struct npu_error *err)
+bool model_read(const char *name, struct transformer *dims, struct npu_error *err)
 {
 	uint64_t nbytes;
 	const struct model_entry *entry = model_find(name);
@@ -127,8 +129,8 @@ static int write_json(const struct cli *cli, const struct model_step *s, const s
 	if (!cli_value(cli, "report"))
 		return 0;
 	int used = snprintf(line, sizeof line, "model %s ", s->dims->name);
-	npu_args_print(&parameters, args, line + used, sizeof line - (size_t)used);
-	return report_finish(cli, model_report_json(s, line, report_json_args(&parameters, args, NULL)));
+	npu_args_print(&model_ask_parameters, args, line + used, sizeof line - (size_t)used);
+	return report_finish(cli, model_report_json(s, line, report_json_args(&model_ask_parameters, args, NULL)));
 }
 
 static int run_step(const struct cli *cli, struct model_step *s, const struct npu_args *args)
@@ -158,13 +160,13 @@ static int run(struct cli *cli)
 		return list();
 	if (cli_value(cli, "plan") && cli_value(cli, "report"))
 		return cli_usage("--plan runs nothing that --report could tell of");
-	npu_args_init(&parameters, &args);
+	npu_args_init(&model_ask_parameters, &args);
 	bool ok = work_config(&work, cli, &err);
 	for (unsigned i = 0; ok && i < cli->nparameters; i++)
-		ok = npu_args_set(&parameters, &args, cli->parameters[i], &err);
-	ok = ok && read_model(cli->words[0], &dims, &err);
-	struct model_ask ask = ask_of(&args);
-	struct model_step *s = ok ? model_step_new(&dims, &ask, &work.config, args.value[TILE] == 0, cli_value(cli, "exact"), &err) : NULL;
+		ok = npu_args_set(&model_ask_parameters, &args, cli->parameters[i], &err);
+	ok = ok && model_read(cli->words[0], &dims, &err);
+	struct model_ask ask = model_ask_of(&args);
+	struct model_step *s = ok ? model_step_new(&dims, &ask, &work.config, model_ask_chooses(&args), cli_value(cli, "exact"), &err) : NULL;
 	int status = s ? run_step(cli, s, &args) : cli_fail(&err);
 	model_step_free(s);
 	work_fini(&work);

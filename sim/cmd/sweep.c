@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npusim sweep: many points of a design space, run and answered. */
+#include "isa/units.h"
+#include "sim/cli.h"
+#include "sim/sweep/answers.h"
+#include "sim/sweep/command.h"
+#include "sim/sweep/figures.h"
+#include "sim/sweep/run.h"
+#include "sim/sweep/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PILOT = 8, STATUS_INTERRUPTED = 130 };
+
+static bool stderr_is_terminal(void) { return isatty(STDERR_FILENO); }
+static bool stdout_is_colored(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+}
+
+bool sweep_read_number(const struct cli *cli, const char *option, uint64_t most, uint64_t *out, struct npu_error *err)
+{
+	const char *text = cli_value(cli, option);
+	if (!text)
+		return true;
+	*out = strtoull(text, NULL, 10);
+	if (*text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10 && *out >= 1 && *out <= most)
+		return true;
+	return npu_fail(err, NPU_ERR_USAGE, "--%s %.40s: 1 to %s would be right", option, text, npu_count_text(most).text);
+}
+
+/* "2/8" */
+static bool read_shard(const struct cli *cli, unsigned *shard, unsigned *shards, struct npu_error *err)
+{
+	const char *text = cli_value(cli, "shard");
+	int used = 0;
+	*shard = *shards = 1;
+	if (!text)
+		return true;
+	if (sscanf(text, "%9u/%9u%n", shard, shards, &used) == 2 && !text[used] && *shard >= 1 && *shard <= *shards && *shards <= 100000)
+		return true;
+	return npu_fail(err, NPU_ERR_USAGE, "--shard %.40s: I/N, as in 1/4 to 4/4, would be right", text);
+}
+
+char *sweep_folder(const struct cli *cli, const char *spec)
+{
+	const char *named = cli_value(cli, "output");
+	size_t n = strlen(spec);
+	if (named)
+		return strdup(named);
+	if (strcmp(spec, "-") == 0)
+		return strdup("stdin.sweep");
+	for (const char *const *end = (const char *const[]){ ".yaml", ".yml", NULL }; *end; end++)
+		if (n > strlen(*end) && strcmp(spec + n - strlen(*end), *end) == 0) {
+			n -= strlen(*end);
+			break;
+		}
+	char *out = malloc(n + sizeof ".sweep");
+	if (out)
+		snprintf(out, n + sizeof ".sweep", "%.*s.sweep", (int)n, spec);
+	return out;
+}
+
+/* ---- run ---- */
+
+struct session {
+	const struct cli *cli;
+	struct sweep_spec *spec;
+	struct sweep_store store;
+	struct sweep_set *done;
+	char *folder;
+	unsigned parallel;
+	uint64_t before;  /* points that were there */
+	struct sweep_counts counts;
+	double seconds;
+	bool stopped;
+	struct npu_error err;
+};
+
+static bool note_done(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct session *s = context;
+	(void)record;
+	/* One that failed is tried again. */
+	if (point >= s->spec->space->points || status == SWEEP_FAILED || sweep_set_has(s->done, point))
+		return true;
+	s->before++;
+	return sweep_set_add(s->done, point) || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
+}
+
+static uint64_t points_of_shard(const struct sweep_space *space, const struct sweep_store *store)
+{
+	return space->count / store->shards + (store->shard <= space->count % store->shards);
+}
+
+static bool run_part(struct session *s, const uint64_t *list, uint64_t from, uint64_t count, uint64_t all)
+{
+	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
+	struct sweep_job job = {
+		.spec = s->spec, .store = &s->store, .done = s->done, .list = list, .from = from, .count = count,
+		.parallel = s->parallel, .progress = cli_value(s->cli, "quiet") ? NULL : stderr, .terminal = stderr_is_terminal(),
+		.all = all, .before = here + (s->store.shards > 1 ? 0 : s->before),
+	};
+	return sweep_run(&job, &s->counts, &s->seconds, &s->stopped, &s->err);
+}
+
+static void print_estimate(const struct session *s, uint64_t left)
+{
+	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
+	double each = here ? s->seconds / (double)here : 0, all = each * (double)left;
+	if (!here || !left || cli_value(s->cli, "quiet"))
+		return;
+	fprintf(stderr, "%s points to go on %u process%s: about %.*f %s\n", npu_count_text(left).text, s->parallel,
+		s->parallel > 1 ? "es" : "", all < 9.5 || all >= 7200 ? 1 : 0, all < 120 ? all : all < 7200 ? all / 60 : all / 3600,
+		all < 120 ? "s" : all < 7200 ? "min" : "h");
+}
+
+/* The first few tell how long the others will take. */
+static bool run_grid(struct session *s)
+{
+	const struct sweep_space *space = s->spec->space;
+	uint64_t mine = points_of_shard(space, &s->store), left = mine > s->before ? mine - s->before : 0;
+	uint64_t pilot = (PILOT > 2 * s->parallel ? PILOT : 2 * s->parallel) * (uint64_t)s->store.shards;
+	if (pilot > space->count)
+		pilot = space->count;
+	if (!run_part(s, NULL, 0, pilot, mine) || s->stopped)
+		return false;
+	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
+	print_estimate(s, left > here ? left - here : 0);
+	return run_part(s, NULL, pilot, space->count - pilot, mine) && !s->stopped;
+}
+
+static bool run_search(struct session *s)
+{
+	struct sweep_space *space = s->spec->space;
+	uint64_t spent = s->before;
+	for (;;) {
+		struct sweep_rows rows = { .space = space, .nnames = space->ngoals };
+		uint64_t *list = NULL, n = 0;
+		for (unsigned i = 0; i < space->ngoals; i++)
+			rows.names[i] = space->goals[i];
+		bool ok = sweep_rows_read(&rows, s->folder, &s->err);
+		spent = rows.n;
+		if (ok && spent < space->count)
+			n = sweep_generation(&rows, s->done, space->count - spent, &list);
+		sweep_rows_fini(&rows);
+		ok = ok && (!n || run_part(s, list, 0, n, space->count));
+		for (uint64_t i = 0; ok && i < n; i++)
+			ok = sweep_set_add(s->done, list[i]);
+		free(list);
+		if (!ok || s->stopped || !n)
+			return ok && !s->stopped;
+	}
+}
+
+static int summarize(struct session *s)
+{
+	const struct sweep_space *space = s->spec->space;
+	struct sweep_rows rows = { .space = space };
+	char reasons[512] = "";
+	unsigned used = 0;
+	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
+	rows.nnames = sweep_shown(space, rows.names);
+	if (!sweep_rows_read(&rows, s->folder, &s->err)) {
+		sweep_rows_fini(&rows);
+		return cli_fail(&s->err);
+	}
+	for (unsigned i = 0; i < rows.nreasons && used < sizeof reasons; i++)
+		used += (unsigned)snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i ? ", " : " (",
+					   npu_count_text(rows.refused[i]).text, rows.reasons[i]);
+	printf("%s run, %s not legal%s%s, %s failed", npu_count_text(rows.count[SWEEP_RUN]).text,
+	       npu_count_text(rows.count[SWEEP_NOT_LEGAL]).text, reasons, rows.nreasons ? ")" : "", npu_count_text(rows.count[SWEEP_FAILED]).text);
+	if (rows.count[SWEEP_MISSING])
+		printf(", %s still missing", npu_count_text(rows.count[SWEEP_MISSING]).text);
+	if (here)
+		printf("        %.1f s, %.1f points/s", s->seconds, s->seconds > 0 ? (double)here / s->seconds : 0);
+	fputc('\n', stdout);
+	int status = rows.count[SWEEP_FAILED] || (rows.count[SWEEP_MISSING] && s->store.shards == 1) ? 1 : 0;
+	if (s->store.shards == 1 && !sweep_answers(&rows, s->folder, stdout, stdout_is_colored(), &s->err))
+		status = cli_fail(&s->err);
+	else if (s->store.shards == 1 && !rows.count[SWEEP_RUN] && !rows.count[SWEEP_FAILED]) {
+		npu_fail(&s->err, NPU_ERR_FIT, "no point is legal; npusim sweep merge %s --csv - tells why", s->folder);
+		status = cli_fail(&s->err);
+	}
+	sweep_rows_fini(&rows);
+	return status;
+}
+
+static bool begin(struct session *s)
+{
+	uint64_t jobs = sweep_processors();
+	unsigned shard, shards;
+	const struct cli *cli = s->cli;
+	if (!sweep_read_number(cli, "jobs", 256, &jobs, &s->err) || !read_shard(cli, &shard, &shards, &s->err))
+		return false;
+	s->parallel = (unsigned)jobs;
+	s->spec = sweep_spec_read(cli->words[1], &s->err);
+	if (!s->spec)
+		return false;
+	if (s->spec->space->pareto && shards > 1)
+		return npu_fail(&s->err, NPU_ERR_USAGE, "--shard: a search looks at what it has found and is not cut into shards");
+	s->store = (struct sweep_store){ .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
+	s->folder = sweep_folder(cli, cli->words[1]);
+	s->done = s->folder ? sweep_set_new(s->spec->space->points) : NULL;
+	return s->done || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
+}
+
+static void end(struct session *s)
+{
+	sweep_store_close(&s->store);
+	sweep_set_free(s->done);
+	sweep_spec_free(s->spec);
+	free(s->folder);
+}
+
+/* Nothing is kept: what there is, and how long it takes. */
+static int dry_run(struct session *s)
+{
+	enum { LOOKED_AT = 1000000 };
+	struct sweep_space *space = s->spec->space;
+	uint64_t excluded = 0;
+	struct sweep_job job = { .spec = s->spec, .count = space->count < PILOT ? space->count : PILOT, .parallel = s->parallel };
+	if (space->count <= LOOKED_AT && s->spec->where && !s->spec->late && !space->pareto) {
+		for (uint64_t n = 0; n < space->count; n++)
+			excluded += !sweep_spec_passes(s->spec, sweep_nth(space, n));
+		printf("%s excluded by where, %s left\n", npu_count_text(excluded).text, npu_count_text(space->count - excluded).text);
+	}
+	fflush(stdout);
+	if (!sweep_run(&job, &s->counts, &s->seconds, &s->stopped, &s->err))
+		return cli_fail(&s->err);
+	print_estimate(s, space->count);
+	return 0;
+}
+
+static int run_all(struct session *s)
+{
+	char title[1024];
+	printf("%s\n", sweep_title(s->spec->space, title, sizeof title));
+	if (cli_value(s->cli, "dry-run"))
+		return dry_run(s);
+	fflush(stdout);
+	unsigned shard = s->store.shard, shards = s->store.shards;
+	if (!sweep_store_open(&s->store, s->folder, s->spec->space, shard, shards, &s->err) ||
+	    !sweep_store_read(s->folder, note_done, s, NULL, &s->err) || s->err.code)
+		return cli_fail(&s->err);
+	if (s->before && shards == 1 && !cli_value(s->cli, "quiet"))
+		fprintf(stderr, "%s points are in %s already\n", npu_count_text(s->before).text, s->folder);
+	bool ok = s->spec->space->pareto ? run_search(s) : run_grid(s);
+	if (!ok && s->stopped && !s->err.code) {
+		fflush(stdout);
+		fprintf(stderr, "npusim: interrupted; what is done is kept in %s, the same command goes on\n", s->folder);
+		return STATUS_INTERRUPTED;
+	}
+	return ok ? summarize(s) : cli_fail(&s->err);
+}
+
+static int run_sweep(const struct cli *cli)
+{
+	struct session s = { .cli = cli, .store = { .lock = -1, .shard_lock = -1 } };
+	int status = begin(&s) ? run_all(&s) : cli_fail(&s.err);
+	end(&s);
+	return status;
+}
+
+static int list_figures(void)
+{
+	for (unsigned i = 0; sweep_figures[i].name; i++)
+		printf("%-40s %-12s %s\n", sweep_figures[i].name, sweep_figures[i].unit, sweep_figures[i].doc);
+	return 0;
+}
+
+static int run(struct cli *cli)
+{
+	static const struct {
+		const char *word;
+		int (*run)(const struct cli *);
+	} parts[] = { { "run", run_sweep }, { "best", sweep_best_command }, { "merge", sweep_merge_command },
+		      { "submit", sweep_submit_command } };
+	const char *names[sizeof parts / sizeof *parts + 1];
+	unsigned n = sizeof parts / sizeof *parts;
+	if (strcmp(cli->words[0], "figures") == 0 && cli->nwords == 1)
+		return list_figures();
+	for (unsigned i = 0; i < n; i++) {
+		names[i] = parts[i].word;
+		if (strcmp(cli->words[0], parts[i].word) != 0)
+			continue;
+		bool many = strcmp(parts[i].word, "merge") == 0;
+		if (cli->nwords == 2 || (many && cli->nwords > 2))
+			return parts[i].run(cli);
+		return cli_usage("sweep %s takes %s", parts[i].word,
+				 many ? "one folder or more" : strcmp(parts[i].word, "run") == 0 || strcmp(parts[i].word, "submit") == 0 ? "one SPEC.yaml" : "one folder");
+	}
+	const char *near = npu_nearest(cli->words[0], names, n);
+	return cli_usage("sweep %.40s: %s%s%s", cli->words[0], near ? "did you mean " : "run, best, merge, submit or figures would be right",
+			 near ? near : "", near ? "?" : "");
+}
+
+static void values(const char *option, struct cli_words *words)
+{
+	for (unsigned i = 0; strcmp(option, "by") == 0 && sweep_figures[i].name; i++)
+		cli_word(words, sweep_figures[i].name, sweep_figures[i].doc);
+}
+
+static const struct cli_option options[] = {
+	{ "output", 'o', "FILE|FOLDER", "run, submit: the folder of results, SPEC.sweep when not given; merge: the SQLite file" },
+	{ "jobs", 'j', "N", "run, submit: points at a time; as many as there are processors when not given" },
+	{ "shard", 0, "I/N", "run: the I-th of N parts of the points, for machines that share the work" },
+	{ "dry-run", 0, NULL, "run: count the points and estimate the time; submit: write the scripts only" },
+	{ "by", 0, "LIST", "best: the figure that is made best; cycles, or the first one of report, when not given" },
+	{ "where", 0, "CONDITION", "best: only points for which it holds, as in 'sram.size<=1MiB'; axes, parameters and figures" },
+	{ "top", 0, "N", "best: so many points instead of one" },
+	{ "csv", 0, "FILE.csv", "merge: all points as CSV, too; - is stdout" },
+	{ "json", 0, "FILE.json", "merge: all points as JSON, too; - is stdout" },
+	{ "slurm", 0, NULL, "submit: an array of sbatch" },
+	{ "shards", 0, "N", "submit: parts; 8 when not given" },
+	{ "array-limit", 0, "N", "submit: parts that run at a time; all when not given" },
+	{ "quiet", 'q', NULL, "no progress" },
+	{ 0 },
+};
+
+const struct cli_command cmd_sweep = {
+	.name = "sweep",
+	.synopsis = "run FILE.yaml | best FOLDER | merge FOLDER... | submit FILE.yaml | figures",
+	.summary = "run a design space: axes over hardware keys and parameters, answers, charts",
+	.text = "run takes a specification: a kernel, a program or a model (`run`, `model`), fixed parameters (`with`), the machine "
+		"(`hw`), `axes` over hardware keys and parameters (lists, {pow2: [a, b]}, {range: [a, b, step]}, {zip: {...}} for keys that go "
+		"together), a condition (`where`), figures to show (`report`), and for large spaces `sample: N` or `search: pareto`. "
+		"docs/sweep.md tells all of it.\n"
+		"\n"
+		"  npusim sweep run sram.yaml -o results -j 4\n"
+		"  npusim sweep best results --by energy.total_uj --where 'sram.size<=1MiB'\n"
+		"\n"
+		"Results are kept point by point: after Ctrl-C, a kill or a power cut the same command goes on. Points that are not legal "
+		"are recorded with the reason; those that fail are tried twice and told with a command that runs them again. The exit "
+		"status is 1 when a point has failed or is missing.\n"
+		"\n"
+		"merge makes one SQLite file of a folder, or of several of the same sweep: a row a point, a column a figure.\n"
+		"\n"
+		"  npusim sweep run sram.yaml -o results --shard 2/8\n"
+		"  npusim sweep submit sram.yaml -o results --slurm --shards 8\n"
+		"  npusim sweep merge results --csv results.csv\n",
+	.options = options,
+	.min_words = 1,
+	.max_words = 256,
+	.run = run,
+	.values = values,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of npusim sweep, each an exit status. */
+#ifndef NPU_SIM_SWEEP_COMMAND_H
+#define NPU_SIM_SWEEP_COMMAND_H
+
+#include "sim/cli.h"
+
+int sweep_best_command(const struct cli *);
+int sweep_merge_command(const struct cli *);
+int sweep_submit_command(const struct cli *);
+
+/* The folder of -o, or the one that goes with a specification; malloc'ed. */
+char *sweep_folder(const struct cli *, const char *spec);
+/* A number of an option into *out, which stays where it is not given. */
+bool sweep_read_number(const struct cli *, const char *option, uint64_t most, uint64_t *out, struct npu_error *err);
+
+#endif

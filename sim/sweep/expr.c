@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recursive descent into an array of nodes. */
+#include "sim/sweep/expr.h"
+#include "sim/config_parse.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 512, NAMES = 32, NAME_BYTES = 96, DEPTH = 64 };
+enum kind { NUMBER, NAME, NOT, MINUS, MUL, DIV, MOD, ADD, SUB, LE, GE, LT, GT, EQ, NE, AND, OR };
+
+/* Binary operators, those that bind most first; a longer one before its beginning. */
+static const struct operator {
+	const char *text;
+	enum kind kind;
+	unsigned binds;
+} operators[] = {
+	{ "*", MUL, 6 }, { "/", DIV, 6 }, { "%", MOD, 6 }, { "+", ADD, 5 }, { "-", SUB, 5 },  { "<=", LE, 4 }, { ">=", GE, 4 },
+	{ "<", LT, 4 },	 { ">", GT, 4 },  { "==", EQ, 3 }, { "!=", NE, 3 }, { "&&", AND, 2 }, { "||", OR, 1 },
+};
+
+struct node {
+	enum kind kind;
+	double number;
+	unsigned a, b; /* nodes; of NAME `a` is the name */
+};
+
+struct expr {
+	struct node nodes[NODES];
+	unsigned nnodes, root;
+	char names[NAMES][NAME_BYTES];
+	uint32_t columns[NAMES];
+	bool words[NAMES];
+	unsigned nnames;
+};
+
+struct parser {
+	struct expr *e;
+	const char *text, *at;
+	unsigned depth;
+	struct npu_error *err;
+};
+
+static bool fail(struct parser *p, const char *at, const char *what)
+{
+	npu_fail(p->err, NPU_ERR_VALUE, "%s", what);
+	p->err->column = (uint32_t)(at - p->text) + 1;
+	return false;
+}
+
+static bool node(struct parser *p, enum kind kind, unsigned a, unsigned b, unsigned *out)
+{
+	if (p->e->nnodes == NODES)
+		return fail(p, p->at, "the condition is too long");
+	p->e->nodes[p->e->nnodes] = (struct node){ .kind = kind, .a = a, .b = b };
+	*out = p->e->nnodes++;
+	return true;
+}
+
+static void skip(struct parser *p)
+{
+	while (isspace((unsigned char)*p->at))
+		p->at++;
+}
+
+static bool binary(struct parser *p, unsigned least, unsigned *out);
+
+static bool name_of(struct parser *p, const char *from, size_t n, unsigned *out);
+
+/* 32x32, a label of keys that go together, is a word. */
+static size_t label_length(const char *at)
+{
+	size_t n = strspn(at, "0123456789"), all = n;
+	while (n && at[all] == 'x' && isdigit((unsigned char)at[all + 1]))
+		all += 1 + strspn(at + all + 1, "0123456789");
+	return all > n ? all : 0;
+}
+
+static bool number(struct parser *p, unsigned *out)
+{
+	size_t label = label_length(p->at);
+	if (label) {
+		p->at += label;
+		if (!name_of(p, p->at - label, label, out))
+			return false;
+		p->e->words[p->e->nodes[*out].a] = true;
+		return true;
+	}
+	char text[64];
+	uint64_t bytes;
+	size_t n = strspn(p->at, "0123456789."), unit = n;
+	while (isalpha((unsigned char)p->at[unit]))
+		unit++;
+	if (unit >= sizeof text)
+		return fail(p, p->at, "a number is too long");
+	snprintf(text, sizeof text, "%.*s", (int)unit, p->at);
+	char *end;
+	double value = strtod(text, &end);
+	if (*end && !config_parse_size(text, &bytes))
+		return fail(p, p->at, "not a number; 65536, 0.5 or 1MiB would be right");
+	if (*end)
+		value = (double)bytes;
+	p->at += unit;
+	if (!node(p, NUMBER, 0, 0, out))
+		return false;
+	p->e->nodes[*out].number = value;
+	return true;
+}
+
+static bool name(struct parser *p, unsigned *out)
+{
+	const char *from = p->at;
+	while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '.')
+		p->at++;
+	/* LPDDR5-6400 is one word. */
+	while (*p->at == '-' && isalnum((unsigned char)p->at[1]) && isupper((unsigned char)*from))
+		for (p->at++; isalnum((unsigned char)*p->at); p->at++)
+			continue;
+	return name_of(p, from, (size_t)(p->at - from), out);
+}
+
+static bool name_of(struct parser *p, const char *from, size_t n, unsigned *out)
+{
+	char text[NAME_BYTES];
+	if (n >= sizeof text)
+		return fail(p, from, "a name is too long");
+	snprintf(text, sizeof text, "%.*s", (int)n, from);
+	unsigned i = 0;
+	while (i < p->e->nnames && strcmp(p->e->names[i], text) != 0)
+		i++;
+	if (i == NAMES)
+		return fail(p, from, "too many names");
+	if (i == p->e->nnames) {
+		memcpy(p->e->names[i], text, sizeof text);
+		p->e->columns[i] = (uint32_t)(from - p->text) + 1;
+		p->e->nnames++;
+	}
+	return node(p, NAME, i, 0, out);
+}
+
+static bool primary(struct parser *p, unsigned *out)
+{
+	skip(p);
+	const char *from = p->at;
+	unsigned a;
+	if (++p->depth > DEPTH)
+		return fail(p, from, "nested too deeply");
+	bool ok;
+	if (*from == '(') {
+		p->at++;
+		ok = binary(p, 1, out);
+		skip(p);
+		if (ok && *p->at != ')')
+			ok = fail(p, p->at, "a ) is missing");
+		p->at += ok;
+	} else if (*from == '!' || *from == '-') {
+		p->at++;
+		ok = primary(p, &a) && node(p, *from == '!' ? NOT : MINUS, a, 0, out);
+	} else if (isdigit((unsigned char)*from)) {
+		ok = number(p, out);
+	} else if (isalpha((unsigned char)*from) || *from == '_') {
+		ok = name(p, out);
+	} else {
+		ok = fail(p, from, *from ? "a name, a number or ( would be right here" : "a name or a number is missing at the end");
+	}
+	p->depth--;
+	return ok;
+}
+
+static const struct operator *operator_at(struct parser *p)
+{
+	skip(p);
+	for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
+		if (strncmp(p->at, operators[i].text, strlen(operators[i].text)) == 0)
+			return &operators[i];
+	return NULL;
+}
+
+static bool binary(struct parser *p, unsigned least, unsigned *out)
+{
+	if (!primary(p, out))
+		return false;
+	for (const struct operator *o; (o = operator_at(p)) && o->binds >= least;) {
+		unsigned right;
+		p->at += strlen(o->text);
+		if (!binary(p, o->binds + 1, &right) || !node(p, o->kind, *out, right, out))
+			return false;
+	}
+	return true;
+}
+
+struct expr *expr_parse(const char *text, struct npu_error *err)
+{
+	struct npu_error ignored;
+	struct expr *e = calloc(1, sizeof *e);
+	struct parser p = { .e = e, .text = text, .at = text, .err = err ? err : &ignored };
+	if (!e) {
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	bool ok = binary(&p, 1, &e->root);
+	if (ok && *p.at)
+		ok = fail(&p, p.at, "an operator would be right here: + - * / % == != <= >= < > && ||");
+	if (ok)
+		return e;
+	free(e);
+	return NULL;
+}
+
+void expr_free(struct expr *e) { free(e); }
+
+const char *expr_name(const struct expr *e, unsigned n, uint32_t *column)
+{
+	if (n >= e->nnames)
+		return NULL;
+	if (column)
+		*column = e->columns[n];
+	return e->names[n];
+}
+
+void expr_make_word(struct expr *e, unsigned n) { e->words[n] = true; }
+bool expr_is_word(const struct expr *e, unsigned n) { return e->words[n]; }
+
+struct expr_value expr_value_of(const char *text)
+{
+	uint64_t bytes;
+	char *end;
+	if (config_parse_size(text, &bytes))
+		return (struct expr_value){ .number = (double)bytes };
+	double value = strtod(text, &end);
+	if (end == text || !isdigit((unsigned char)text[*text == '-']))
+		return (struct expr_value){ NAN, text };
+	if (strcmp(end, "k") == 0)
+		return (struct expr_value){ .number = value * 1024 };
+	if (strcmp(end, "M") == 0)
+		return (struct expr_value){ .number = value * 1048576 };
+	return *end ? (struct expr_value){ NAN, text } : (struct expr_value){ .number = value };
+}
+
+static struct expr_value truth(bool holds) { return (struct expr_value){ .number = holds }; }
+
+static struct expr_value compare(enum kind kind, struct expr_value a, struct expr_value b)
+{
+	if (kind == EQ || kind == NE) {
+		bool same = a.text && b.text ? strcmp(a.text, b.text) == 0 : !a.text && !b.text && a.number == b.number;
+		bool known = (a.text || !isnan(a.number)) && (b.text || !isnan(b.number));
+		return truth(known && same == (kind == EQ));
+	}
+	if (a.text || b.text)
+		return truth(false);
+	return truth(kind == LE ? a.number <= b.number : kind == GE ? a.number >= b.number : kind == LT ? a.number < b.number
+													: a.number > b.number);
+}
+
+static double arithmetic(enum kind kind, double a, double b)
+{
+	if ((kind == DIV || kind == MOD) && b == 0)
+		return NAN;
+	return kind == MUL ? a * b : kind == DIV ? a / b : kind == MOD ? fmod(a, b) : kind == ADD ? a + b : a - b;
+}
+
+struct evaluation {
+	const struct expr *e;
+	expr_values *values;
+	void *context;
+};
+
+static struct expr_value evaluate(const struct evaluation *v, unsigned at)
+{
+	const struct node *n = &v->e->nodes[at];
+	if (n->kind == NUMBER)
+		return (struct expr_value){ .number = n->number };
+	if (n->kind == NAME)
+		return v->e->words[n->a] ? (struct expr_value){ NAN, v->e->names[n->a] } : v->values(v->context, n->a);
+	struct expr_value a = evaluate(v, n->a);
+	if (n->kind == NOT)
+		return truth(!a.text && a.number == 0);
+	if (n->kind == MINUS)
+		return (struct expr_value){ .number = -a.number };
+	bool holds = !a.text && a.number != 0 && !isnan(a.number);
+	if (n->kind == AND && !holds)
+		return truth(false);
+	if (n->kind == OR && holds)
+		return truth(true);
+	struct expr_value b = evaluate(v, n->b);
+	if (n->kind == AND || n->kind == OR)
+		return truth(!b.text && b.number != 0 && !isnan(b.number));
+	if (n->kind >= LE)
+		return compare(n->kind, a, b);
+	return (struct expr_value){ .number = arithmetic(n->kind, a.number, b.number) };
+}
+
+bool expr_holds(const struct expr *e, expr_values *values, void *context)
+{
+	struct evaluation v = { e, values, context };
+	struct expr_value result = evaluate(&v, e->root);
+	return !result.text && result.number != 0 && !isnan(result.number);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A point's machine, program and figures, or why there are none. */
+#include "sim/sweep/point.h"
+#include "sim/cli_work.h"
+#include "sim/cmd/model.h"
+#include "sim/sweep/figures.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WORDS = SWEEP_SETTINGS + SWEEP_AXES * SWEEP_KEYS };
+
+const char *sweep_status_name(enum sweep_status status)
+{
+	static const char *const names[] = { "missing", "run", "not legal", "failed" };
+	return names[status];
+}
+
+/* What one point works on. */
+struct trial {
+	const struct sweep_spec *spec;
+	uint64_t point;
+	struct work work;
+	struct cli cli;
+	const char *parameters[MOST_WORDS];
+	char *owned[MOST_WORDS];
+	unsigned nowned;
+	struct npu_error err;
+};
+
+static json_t *tell(uint64_t point, enum sweep_status status)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "point", json_integer((json_int_t)point));
+	json_object_set_new(o, "status", json_string(sweep_status_name(status)));
+	return o;
+}
+
+static json_t *not_legal(uint64_t point, const char *reason, const char *error)
+{
+	json_t *o = tell(point, SWEEP_NOT_LEGAL);
+	json_object_set_new(o, "reason", json_string(reason));
+	if (error)
+		json_object_set_new(o, "error", json_string(error));
+	return o;
+}
+
+json_t *sweep_point_excluded(uint64_t point) { return not_legal(point, "where", NULL); }
+
+json_t *sweep_point_failed(uint64_t point, const char *why)
+{
+	json_t *o = tell(point, SWEEP_FAILED);
+	json_object_set_new(o, "error", json_string(why));
+	return o;
+}
+
+/* ---- machine and parameters ---- */
+
+static bool assign(struct trial *t, const char *key, const char *value)
+{
+	size_t size = strlen(key) + strlen(value) + 2;
+	char *text = malloc(size);
+	if (!text)
+		return npu_fail(&t->err, NPU_ERR_MEMORY, "out of memory");
+	snprintf(text, size, "%s=%s", key, value);
+	t->owned[t->nowned++] = text;
+	if (strchr(key, '.'))
+		return config_set(&t->work.config, text, &t->err);
+	if (strcmp(key, "hw") != 0)
+		t->parameters[t->cli.nparameters++] = text;
+	return true;
+}
+
+static bool set_up(struct trial *t)
+{
+	const struct sweep_space *s = t->spec->space;
+	unsigned base = t->spec->hw_axis >= 0 ? sweep_index(s, t->point, (unsigned)t->spec->hw_axis) : 0;
+	/* Strings stay those of the base. */
+	t->work.config = t->spec->bases[base];
+	t->work.config.owned = NULL;
+	t->work.config.nowned = 0;
+	t->cli.parameters = t->parameters;
+	for (unsigned i = 0; i < s->nwith; i++)
+		if (!strchr(s->with[i].key, '.') && !assign(t, s->with[i].key, s->with[i].value))
+			return false;
+	for (unsigned a = 0; a < s->naxes; a++) {
+		const struct sweep_axis *x = &s->axes[a];
+		for (unsigned k = 0; k < x->nkeys; k++)
+			if (!assign(t, x->keys[k], x->values[(size_t)k * x->count + sweep_index(s, t->point, a)]))
+				return false;
+	}
+	return config_finish(&t->work.config, &t->err);
+}
+
+static void tear_down(struct trial *t)
+{
+	for (unsigned i = 0; i < t->nowned; i++)
+		free(t->owned[i]);
+	work_fini(&t->work);
+}
+
+/* Whether a point that cannot be built says so about itself, not about this run. */
+static bool is_refusal(const struct npu_error *err)
+{
+	return err->code == NPU_ERR_FIT || err->code == NPU_ERR_VALUE || err->code == NPU_ERR_OPERAND || err->code == NPU_ERR_BOUNDS ||
+	       err->code == NPU_ERR_SYNTAX || err->code == NPU_ERR_SEMAPHORE || err->code == NPU_ERR_DEADLOCK;
+}
+
+static const char *reason_of(const struct npu_error *err, bool of_machine)
+{
+	if (of_machine)
+		return "hardware does not go together";
+	if (strstr(err->text, "bytes of SRAM"))
+		return "buffers exceed SRAM";
+	if (strstr(err->text, "bytes of accumulators"))
+		return "buffers exceed accumulators";
+	if (err->code == NPU_ERR_FIT && strstr(err->text, "DRAM"))
+		return "tensors exceed DRAM";
+	if (err->code == NPU_ERR_DEADLOCK)
+		return "deadlock";
+	return err->code == NPU_ERR_FIT ? "does not fit" : "parameters do not go together";
+}
+
+static json_t *refused(const struct trial *t, bool of_machine)
+{
+	char text[sizeof t->err.text + sizeof t->err.file + 32];
+	npu_error_print(&t->err, text, sizeof text);
+	text[strcspn(text, "\n")] = '\0';
+	if (!is_refusal(&t->err))
+		return sweep_point_failed(t->point, text);
+	return not_legal(t->point, reason_of(&t->err, of_machine), text);
+}
+
+/* ---- the condition, once everything is known ---- */
+
+struct late {
+	struct trial *t;
+	char scratch[256];
+};
+
+static struct expr_value late_value(void *context, unsigned n)
+{
+	struct late *l = context;
+	const struct trial *t = l->t;
+	const char *name = expr_name(t->spec->where, n, NULL);
+	const char *text = sweep_value(t->spec->space, t->point, name, l->scratch, sizeof l->scratch);
+	const struct npu_kernel *k = t->spec->kernel;
+	const struct config_key *key = config_key_find(name);
+	int i = k ? npu_param_index(k, name) : -1;
+	if (text)
+		return expr_value_of(text);
+	if (i >= 0 && k->params[i].type == NPU_PARAM_CHOICE)
+		return expr_value_of(k->params[i].choices[t->work.args.value[i]]);
+	if (i >= 0)
+		return (struct expr_value){ .number = (double)t->work.args.value[i] };
+	for (unsigned p = 0; t->work.macro && p < t->work.macro->nparams; p++)
+		if (strcmp(t->work.macro->params[p].name, name) == 0)
+			return expr_value_of(t->work.macro->params[p].value);
+	if (key)
+		return expr_value_of(config_value(&t->work.config.hw, t->work.config.dram_part, key, l->scratch, sizeof l->scratch));
+	return (struct expr_value){ .number = (double)NAN };
+}
+
+static bool passes(struct trial *t)
+{
+	struct late l = { .t = t };
+	return !t->spec->where || !t->spec->late || expr_holds(t->spec->where, late_value, &l);
+}
+
+/* ---- results ---- */
+
+static void hash_text(uint64_t *h, const char *text)
+{
+	for (; *text; text++)
+		*h = (*h ^ (uint8_t)*text) * 0x100000001b3u;
+	*h = (*h ^ 0xff) * 0x100000001b3u;
+}
+
+/* Of the resolved machine, the program and the version of the tool. */
+static json_t *key_of(const struct trial *t, uint64_t program)
+{
+	char text[128];
+	uint64_t h = 0xcbf29ce484222325u;
+	hash_text(&h, t->spec->space->version);
+	for (unsigned i = 0; i < config_nkeys; i++)
+		hash_text(&h, config_value(&t->work.config.hw, t->work.config.dram_part, &config_keys[i], text, sizeof text));
+	snprintf(text, sizeof text, "%016" PRIx64, program);
+	hash_text(&h, text);
+	snprintf(text, sizeof text, "%016" PRIx64, h);
+	return json_string(text);
+}
+
+static json_t *finished(const struct trial *t, uint64_t program, const char *params, json_t *figures)
+{
+	json_t *o = tell(t->point, SWEEP_RUN);
+	json_object_set_new(o, "key", key_of(t, program));
+	json_object_set_new(o, "params", json_string(params));
+	json_object_set_new(o, "figures", figures);
+	return o;
+}
+
+static json_t *run_program(struct trial *t)
+{
+	char params[2048] = "";
+	struct simulation_request request = {
+		.hw = &t->work.config.hw,
+		.dram_part = t->work.config.dram_part,
+		.title = t->work.config.title,
+		.program = t->work.program,
+		.command = "sweep",
+		.subject = t->work.subject,
+		.kernel = t->work.kernel,
+		.args = t->work.kernel ? &t->work.args : NULL,
+		.macro = t->work.macro,
+	};
+	struct simulation *s = simulate(&request, &t->err);
+	if (!s)
+		return refused(t, false);
+	if (t->work.kernel)
+		npu_args_print(t->work.kernel, &t->work.args, params, sizeof params);
+	size_t used = 0;
+	for (unsigned i = 0; t->work.macro && i < t->work.macro->nparams && used < sizeof params; i++)
+		used += (size_t)snprintf(params + used, sizeof params - used, "%s%s=%s", used ? " " : "", t->work.macro->params[i].name,
+					 t->work.macro->params[i].value);
+	json_t *o = finished(t, t->work.program->hash, params, sweep_figures_of(s));
+	simulation_free(s);
+	return o;
+}
+
+static json_t *program_point(struct trial *t)
+{
+	if (!work_program(&t->work, &t->cli, t->spec->space->subject, &t->err))
+		return refused(t, false);
+	return passes(t) ? run_program(t) : sweep_point_excluded(t->point);
+}
+
+static json_t *model_point(struct trial *t)
+{
+	char params[1024];
+	npu_args_init(&model_ask_parameters, &t->work.args);
+	for (unsigned i = 0; i < t->cli.nparameters; i++)
+		if (!npu_args_set(&model_ask_parameters, &t->work.args, t->parameters[i], &t->err))
+			return refused(t, false);
+	struct model_ask ask = model_ask_of(&t->work.args);
+	if (!passes(t))
+		return sweep_point_excluded(t->point);
+	struct model_step *s =
+	    model_step_new(&t->spec->dims, &ask, &t->work.config, model_ask_chooses(&t->work.args), false, &t->err);
+	bool ok = s && model_step_run(s, 1, &t->err);
+	npu_args_print(&model_ask_parameters, &t->work.args, params, sizeof params);
+	json_t *o = ok ? finished(t, 0, params, sweep_figures_of_step(s)) : refused(t, false);
+	model_step_free(s);
+	return o;
+}
+
+json_t *sweep_point_run(const struct sweep_spec *spec, uint64_t point)
+{
+	struct trial *t = calloc(1, sizeof *t);
+	if (!t)
+		return NULL;
+	t->spec = spec;
+	t->point = point;
+	json_t *o;
+	if (!set_up(t))
+		o = refused(t, true);
+	else
+		o = spec->space->kind == SWEEP_MODEL ? model_point(t) : program_point(t);
+	tear_down(t);
+	free(t);
+	return o;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records to rows; of several of one point the best one counts: run, then not legal, then failed. */
+#include "sim/sweep/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+	struct sweep_rows *rows;
+	struct npu_error *err;
+};
+
+double sweep_record_figure(const json_t *record, const char *name)
+{
+	const json_t *value = json_object_get(json_object_get(record, "figures"), name);
+	if (!value && strncmp(name, "engines.", 8) == 0)
+		return 0;
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static uint8_t reason_of(struct sweep_rows *r, const char *text)
+{
+	unsigned i = 0;
+	while (i < r->nreasons && strcmp(r->reasons[i], text) != 0)
+		i++;
+	if (i == r->nreasons && i < SWEEP_REASONS - 1)
+		r->reasons[r->nreasons++] = strdup(text);
+	return (uint8_t)(i < r->nreasons ? i : r->nreasons - 1);
+}
+
+static bool take(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct reading *reading = context;
+	struct sweep_rows *r = reading->rows;
+	const char *reason = json_string_value(json_object_get(record, "reason"));
+	if (point >= r->space->points)
+		return true;
+	if (r->n == r->room) {
+		uint64_t room = r->room ? 2 * r->room : 1024;
+		struct sweep_row *rows = realloc(r->row, room * sizeof *rows);
+		r->row = rows ? rows : r->row;
+		double *figures = rows ? realloc(r->figures, room * (r->nnames + 1) * sizeof *figures) : NULL;
+		if (!figures)
+			return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
+		r->figures = figures;
+		r->room = room;
+	}
+	r->row[r->n] = (struct sweep_row){ point, (uint8_t)status, reason ? reason_of(r, reason) : 0 };
+	for (unsigned i = 0; i < r->nnames; i++)
+		r->figures[r->n * r->nnames + i] = status == SWEEP_RUN ? sweep_record_figure(record, r->names[i]) : (double)NAN;
+	r->n++;
+	return true;
+}
+
+struct order {
+	struct sweep_row row;
+	uint64_t from;
+};
+
+static int by_point(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	if (x->row.point != y->row.point)
+		return x->row.point < y->row.point ? -1 : 1;
+	return x->row.status != y->row.status ? x->row.status - y->row.status : x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool sort(struct sweep_rows *r, struct npu_error *err)
+{
+	struct order *order = malloc((r->n + 1) * sizeof *order);
+	double *figures = malloc((r->n + 1) * (r->nnames + 1) * sizeof *figures);
+	uint64_t n = 0;
+	if (!order || !figures) {
+		free(order);
+		free(figures);
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	}
+	for (uint64_t i = 0; i < r->n; i++)
+		order[i] = (struct order){ r->row[i], i };
+	qsort(order, r->n, sizeof *order, by_point);
+	for (uint64_t i = 0; i < r->n; i++) {
+		if (n && r->row[n - 1].point == order[i].row.point)
+			continue;
+		r->row[n] = order[i].row;
+		memcpy(figures + n * r->nnames, r->figures + order[i].from * r->nnames, r->nnames * sizeof *figures);
+		r->count[order[i].row.status]++;
+		r->refused[order[i].row.reason] += order[i].row.status == SWEEP_NOT_LEGAL;
+		n++;
+	}
+	r->n = n;
+	free(order);
+	free(r->figures);
+	r->figures = figures;
+	r->count[SWEEP_MISSING] = r->space->count > n && !r->space->pareto ? r->space->count - n : 0;
+	return true;
+}
+
+bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *err)
+{
+	struct reading reading = { r, err };
+	return sweep_store_read(path, take, &reading, &r->damaged, err) && sort(r, err);
+}
+
+void sweep_rows_fini(struct sweep_rows *r)
+{
+	for (unsigned i = 0; i < r->nreasons; i++)
+		free(r->reasons[i]);
+	free(r->row);
+	free(r->figures);
+}
+
+const struct sweep_row *sweep_rows_find(const struct sweep_rows *r, uint64_t point)
+{
+	uint64_t low = 0, high = r->n;
+	while (low < high) {
+		uint64_t mid = (low + high) / 2;
+		if (r->row[mid].point < point)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->n && r->row[low].point == point ? &r->row[low] : NULL;
+}
+
+double sweep_rows_figure(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure)
+{
+	return r->figures[(uint64_t)(row - r->row) * r->nnames + figure];
+}
+
+struct fetching {
+	const uint64_t *points;
+	unsigned n;
+	json_t **out;
+};
+
+static bool fetch(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct fetching *f = context;
+	for (unsigned i = 0; status == SWEEP_RUN && i < f->n; i++)
+		if (f->points[i] == point && !f->out[i])
+			f->out[i] = json_incref((json_t *)record);
+	return true;
+}
+
+bool sweep_rows_fetch(const char *path, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err)
+{
+	struct fetching f = { points, n, out };
+	for (unsigned i = 0; i < n; i++)
+		out[i] = NULL;
+	return sweep_store_read(path, fetch, &f, NULL, err);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers take numbers from a counter in shared memory, so that none waits for another; each writes its own file. */
+#define _GNU_SOURCE
+#include "sim/sweep/run.h"
+#include "isa/units.h"
+#include "sim/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_WORKERS = 256, LOOK_MS = 100 };
+static const double LINE_SECONDS = 10;
+
+/* Between the processes. */
+struct shared {
+	_Atomic uint64_t next;
+	_Atomic bool stop;
+	_Atomic uint64_t run, not_legal, failed;
+	atomic_flag told;
+	_Atomic bool broken; /* `err` holds why */
+	struct npu_error err;
+};
+
+/* A signal handler takes no context. */
+static volatile sig_atomic_t wanted_to_stop;
+static void want_to_stop(int sig)
+{
+	(void)sig;
+	wanted_to_stop = 1;
+}
+
+unsigned sweep_processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	return n < 1 ? 1 : n > MOST_WORKERS ? MOST_WORKERS : (unsigned)n;
+}
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- one point ---- */
+
+struct order {
+	const struct sweep_spec *spec;
+	uint64_t point;
+};
+
+static void run_there(void *context, int fd)
+{
+	const struct order *order = context;
+	/* A stop is the worker's to decide. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	json_t *record = sweep_point_run(order->spec, order->point);
+	char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	if (text)
+		child_write(fd, text, strlen(text));
+}
+
+/* The record of one attempt; NULL when it was stopped. */
+static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint64_t point)
+{
+	struct order order = { job->spec, point };
+	struct npu_error err = { 0 };
+	struct child child;
+	char why[128];
+	if (!child_start(&child, run_there, &order, &err))
+		return sweep_point_failed(point, err.text);
+	struct pollfd fd = { .fd = child.fd, .events = POLLIN };
+	bool ended = false;
+	while (!ended && !shared->stop)
+		if (poll(&fd, 1, LOOK_MS) > 0)
+			ended = child_take(&child);
+	if (!ended)
+		kill(child.pid, SIGKILL);
+	int status = child_end(&child);
+	json_t *record = ended && child.got ? json_loadb(child.bytes, child.got, 0, NULL) : NULL;
+	child_free(&child);
+	if (record || !ended)
+		return record;
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof why, "its process was ended by signal %d%s", WTERMSIG(status),
+			 WTERMSIG(status) == SIGKILL ? ", as for want of memory" : "");
+	else
+		snprintf(why, sizeof why, "its process told nothing");
+	return sweep_point_failed(point, why);
+}
+
+static bool has_failed(const json_t *record)
+{
+	const char *status = json_string_value(json_object_get(record, "status"));
+	return status && strcmp(status, sweep_status_name(SWEEP_FAILED)) == 0;
+}
+
+static void count(struct shared *shared, const json_t *record)
+{
+	const char *status = json_string_value(json_object_get(record, "status"));
+	if (has_failed(record))
+		shared->failed++;
+	else if (status && strcmp(status, sweep_status_name(SWEEP_RUN)) == 0)
+		shared->run++;
+	else
+		shared->not_legal++;
+}
+
+/* ---- a worker ---- */
+
+static void break_off(struct shared *shared, const struct npu_error *err)
+{
+	if (!atomic_flag_test_and_set(&shared->told)) {
+		shared->err = *err;
+		shared->broken = true;
+	}
+	shared->stop = true;
+}
+
+static void work(const struct sweep_job *job, struct shared *shared, struct sweep_log *log)
+{
+	const struct sweep_space *space = job->spec->space;
+	struct npu_error err = { 0 };
+	uint64_t n;
+	while (!shared->stop && (n = shared->next++) < job->from + job->count) {
+		unsigned shards = job->store ? job->store->shards : 1;
+		if (!job->list && shards > 1 && n % shards != job->store->shard - 1)
+			continue;
+		uint64_t point = job->list ? job->list[n] : sweep_nth(space, n);
+		if (job->done && sweep_set_has(job->done, point))
+			continue;
+		json_t *record = sweep_spec_passes(job->spec, point) ? attempt(job, shared, point) : sweep_point_excluded(point);
+		if (record && has_failed(record)) {
+			json_decref(record);
+			record = attempt(job, shared, point);
+		}
+		if (!record)
+			continue;
+		if (log && !sweep_log_append(log, record, &err))
+			break_off(shared, &err);
+		else
+			count(shared, record);
+		json_decref(record);
+	}
+}
+
+static _Noreturn void be_worker(const struct sweep_job *job, struct shared *shared, unsigned number, pid_t parent)
+{
+	struct npu_error err = { 0 };
+	struct sweep_log log = { .fd = -1 };
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	if (getppid() != parent)
+		_exit(1);
+	if (job->store && !sweep_log_open(&log, job->store, number, &err))
+		break_off(shared, &err);
+	else
+		work(job, shared, job->store ? &log : NULL);
+	if (job->store)
+		sweep_log_close(&log, job->store);
+	_exit(0);
+}
+
+/* ---- all of them ---- */
+
+static void show(const struct sweep_job *job, const struct shared *shared, double seconds, bool last)
+{
+	enum { BAR = 24 };
+	uint64_t here = shared->run + shared->not_legal + shared->failed, done = job->before + here;
+	double rate = seconds > 0 ? (double)here / seconds : 0, share = job->all ? (double)done / (double)job->all : 1;
+	char left[48] = "";
+	if (rate > 0 && !last) {
+		double s = (double)(job->all - done) / rate;
+		if (s < 120)
+			snprintf(left, sizeof left, ", %.0f s left", s);
+		else if (s < 7200)
+			snprintf(left, sizeof left, ", %.0f min left", s / 60);
+		else
+			snprintf(left, sizeof left, ", %.1f h left", s / 3600);
+	}
+	if (job->terminal) {
+		char bar[BAR + 1] = "";
+		unsigned full = (unsigned)(share * BAR);
+		for (unsigned i = 0; i < BAR; i++)
+			bar[i] = i < full ? '#' : '.';
+		fprintf(job->progress, "\r\033[K[%s] %3.0f %%  %s of %s, %.1f points/s%s", bar, share * 100, npu_count_text(done).text,
+			npu_count_text(job->all).text, rate, left);
+		if (last)
+			fprintf(job->progress, "\r\033[K");
+	} else if (!last) {
+		fprintf(job->progress, "%s of %s points (%.0f %%), %.1f points/s%s\n", npu_count_text(done).text,
+			npu_count_text(job->all).text, share * 100, rate, left);
+	}
+	fflush(job->progress);
+}
+
+static unsigned start_all(const struct sweep_job *job, struct shared *shared, pid_t *pids, struct npu_error *err)
+{
+	unsigned n = 0;
+	pid_t parent = getpid();
+	for (; n < job->parallel && n < MOST_WORKERS; n++) {
+		pids[n] = fork();
+		if (pids[n] == 0)
+			be_worker(job, shared, n, parent);
+		if (pids[n] < 0) {
+			npu_fail(err, NPU_ERR_MEMORY, "no other process: %s", strerror(errno));
+			break;
+		}
+	}
+	return n;
+}
+
+static void wait_for_all(const struct sweep_job *job, struct shared *shared, pid_t *pids, unsigned n, double begun)
+{
+	struct timespec pause = { 0, LOOK_MS / 2 * 1000000L };
+	double next = begun + (job->terminal ? 0.2 : LINE_SECONDS);
+	for (unsigned left = n; left;) {
+		if (wanted_to_stop)
+			shared->stop = true;
+		for (unsigned i = 0; i < n; i++)
+			if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) == pids[i]) {
+				pids[i] = 0;
+				left--;
+			}
+		if (job->progress && now() >= next && left) {
+			show(job, shared, now() - begun, false);
+			next = now() + (job->terminal ? 0.2 : LINE_SECONDS);
+		}
+		if (left)
+			nanosleep(&pause, NULL);
+	}
+}
+
+bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double *seconds, bool *stopped, struct npu_error *err)
+{
+	pid_t pids[MOST_WORKERS];
+	struct sigaction handler = { .sa_handler = want_to_stop }, old[2];
+	struct npu_error failed = { 0 };
+	struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	shared->next = job->from;
+	atomic_flag_clear(&shared->told);
+	fflush(NULL);
+	wanted_to_stop = 0;
+	sigemptyset(&handler.sa_mask);
+	sigaction(SIGINT, &handler, &old[0]);
+	sigaction(SIGTERM, &handler, &old[1]);
+	double begun = now();
+	unsigned n = start_all(job, shared, pids, &failed);
+	wait_for_all(job, shared, pids, n, begun);
+	*seconds += now() - begun;
+	if (job->progress && job->terminal)
+		show(job, shared, now() - begun, true);
+	sigaction(SIGINT, &old[0], NULL);
+	sigaction(SIGTERM, &old[1], NULL);
+	counts->run += shared->run;
+	counts->not_legal += shared->not_legal;
+	counts->failed += shared->failed;
+	*stopped = wanted_to_stop;
+	bool ok = n > 0 && !shared->broken;
+	if (!ok && err)
+		*err = shared->broken ? shared->err : failed;
+	munmap(shared, sizeof *shared);
+	return ok;
+}

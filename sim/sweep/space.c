@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of points and what they stand for. */
+#include "sim/sweep/space.h"
+#include "isa/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sweep_space_free(struct sweep_space *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->nwith; i++) {
+		free(s->with[i].key);
+		free(s->with[i].value);
+	}
+	for (unsigned a = 0; a < SWEEP_AXES; a++) {
+		struct sweep_axis *x = &s->axes[a];
+		for (size_t i = 0; x->values && i < (size_t)x->nkeys * x->count; i++)
+			free(x->values[i]);
+		for (unsigned k = 0; k < SWEEP_KEYS; k++)
+			free(x->keys[k]);
+		free(x->values);
+		free(x->name);
+	}
+	for (unsigned i = 0; i < s->nreport; i++)
+		free(s->report[i]);
+	for (unsigned i = 0; i < s->ngoals; i++)
+		free(s->goals[i]);
+	free(s->subject);
+	free(s->hw);
+	free(s->where);
+	free(s->version);
+	free(s);
+}
+
+static uint64_t stride(const struct sweep_space *s, unsigned axis)
+{
+	uint64_t n = 1;
+	for (unsigned a = axis + 1; a < s->naxes; a++)
+		n *= s->axes[a].count;
+	return n;
+}
+
+uint32_t sweep_index(const struct sweep_space *s, uint64_t point, unsigned axis)
+{
+	return (uint32_t)(point / stride(s, axis) % s->axes[axis].count);
+}
+
+uint64_t sweep_move(const struct sweep_space *s, uint64_t point, unsigned axis, uint32_t to)
+{
+	uint64_t n = stride(s, axis);
+	return point - sweep_index(s, point, axis) * n + to * n;
+}
+
+const char *sweep_label(const struct sweep_axis *x, uint32_t index, char *out, unsigned size)
+{
+	unsigned used = 0;
+	bool numbers = true;
+	for (unsigned k = 0; k < x->nkeys; k++)
+		numbers = numbers && !x->values[(size_t)k * x->count + index][strspn(x->values[(size_t)k * x->count + index], "0123456789")];
+	out[0] = '\0';
+	for (unsigned k = 0; k < x->nkeys && used < size; k++)
+		used += (unsigned)snprintf(out + used, size - used, "%s%s", k ? numbers ? "x" : "," : "",
+					   x->values[(size_t)k * x->count + index]);
+	return out;
+}
+
+/* ---- order ---- */
+
+static uint64_t mix(uint64_t x)
+{
+	/* The finalizer of splitmix64. */
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed)
+{
+	unsigned half = 1;
+	while (half < 32 && ((uint64_t)1 << (2 * half)) < n)
+		half++;
+	uint64_t mask = ((uint64_t)1 << half) - 1;
+	/* A Feistel network over the next power of four; what falls outside goes round again. */
+	do {
+		uint64_t left = i >> half, right = i & mask;
+		for (unsigned round = 0; round < 4; round++) {
+			uint64_t next = left ^ (mix(right + (seed << 8) + round * 0x9e3779b97f4a7c15u) & mask);
+			left = right;
+			right = next;
+		}
+		i = (left << half) | right;
+	} while (i >= n);
+	return i;
+}
+
+uint64_t sweep_nth(const struct sweep_space *s, uint64_t n) { return sweep_shuffle(n, s->points, s->sample ? s->seed : 0); }
+
+/* ---- names and texts ---- */
+
+const char *sweep_value(const struct sweep_space *s, uint64_t point, const char *name, char *out, unsigned size)
+{
+	for (unsigned a = 0; a < s->naxes; a++) {
+		const struct sweep_axis *x = &s->axes[a];
+		uint32_t index = sweep_index(s, point, a);
+		if (strcmp(x->name, name) == 0)
+			return sweep_label(x, index, out, size);
+		for (unsigned k = 0; k < x->nkeys; k++)
+			if (strcmp(x->keys[k], name) == 0)
+				return x->values[(size_t)k * x->count + index];
+	}
+	for (unsigned i = 0; i < s->nwith; i++)
+		if (strcmp(s->with[i].key, name) == 0)
+			return s->with[i].value;
+	return strcmp(name, "hw") == 0 ? s->hw : NULL;
+}
+
+struct text {
+	char *out;
+	unsigned size, used;
+};
+
+static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct text *t, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	if (t->used < t->size)
+		t->used += (unsigned)vsnprintf(t->out + t->used, t->size - t->used, format, args);
+	va_end(args);
+}
+
+/* As a shell takes it. */
+static void add_word(struct text *t, const char *key, const char *value)
+{
+	bool plain = *value && !value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@")];
+	add(t, " %s%s", key, *key && key[0] != '-' ? "=" : *key ? " " : "");
+	if (plain)
+		add(t, "%s", value);
+	else {
+		add(t, "'");
+		for (; *value; value++)
+			if (*value == '\'')
+				add(t, "'\\''");
+			else
+				add(t, "%c", *value);
+		add(t, "'");
+	}
+}
+
+const char *sweep_point_text(const struct sweep_space *s, uint64_t point, char *out, unsigned size)
+{
+	struct text t = { out, size, 0 };
+	out[0] = '\0';
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			add(&t, "%s%s=%s", t.used ? " " : "", s->axes[a].keys[k],
+			    s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+	return out;
+}
+
+const char *sweep_command(const struct sweep_space *s, uint64_t point, char *out, unsigned size)
+{
+	struct text t = { out, size, 0 };
+	add(&t, "npusim %s", s->kind == SWEEP_MODEL ? "model" : "run");
+	add_word(&t, "", s->subject);
+	for (unsigned i = 0; i < s->nwith; i++)
+		add_word(&t, s->with[i].key, s->with[i].value);
+	if (s->hw)
+		add_word(&t, "--hw", s->hw);
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			add_word(&t, strcmp(s->axes[a].keys[k], "hw") == 0 ? "--hw" : s->axes[a].keys[k],
+				 s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+	return out;
+}
+
+const char *sweep_title(const struct sweep_space *s, char *out, unsigned size)
+{
+	struct text t = { out, size, 0 };
+	const char *slash = strrchr(s->subject, '/');
+	add(&t, "%s", slash ? slash + 1 : s->subject);
+	for (unsigned i = 0; i < s->nwith; i++)
+		add(&t, " %s=%s", s->with[i].key, s->with[i].value);
+	add(&t, ":");
+	for (unsigned a = 0; a < s->naxes; a++)
+		add(&t, "%s %" PRIu32 " %s", a ? " x" : "", s->axes[a].count, s->axes[a].name);
+	add(&t, " = %s points", npu_count_text(s->points).text);
+	if (s->sample)
+		add(&t, ", a sample of %s", npu_count_text(s->count).text);
+	if (s->pareto)
+		add(&t, ", a search of at most %s", npu_count_text(s->count).text);
+	return out;
+}
+
+/* ---- the plan file ---- */
+
+static const char *const kinds[] = { "kernel", "program", "model" };
+
+static json_t *strings(char *const *list, size_t n)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_string(list[i]));
+	return array;
+}
+
+json_t *sweep_space_json(const struct sweep_space *s)
+{
+	json_t *o = json_object(), *with = json_object(), *axes = json_array();
+	for (unsigned i = 0; i < s->nwith; i++)
+		json_object_set_new(with, s->with[i].key, json_string(s->with[i].value));
+	for (unsigned a = 0; a < s->naxes; a++) {
+		const struct sweep_axis *x = &s->axes[a];
+		json_t *axis = json_object();
+		json_object_set_new(axis, "name", json_string(x->name));
+		json_object_set_new(axis, "hardware", json_boolean(x->hardware));
+		json_object_set_new(axis, "keys", strings(x->keys, x->nkeys));
+		json_object_set_new(axis, "values", strings(x->values, (size_t)x->nkeys * x->count));
+		json_array_append_new(axes, axis);
+	}
+	json_object_set_new(o, "schema", json_string("npusim.sweep/1"));
+	json_object_set_new(o, "version", json_string(s->version));
+	json_object_set_new(o, "identity", json_string(s->identity));
+	json_object_set_new(o, "kind", json_string(kinds[s->kind]));
+	json_object_set_new(o, "subject", json_string(s->subject));
+	json_object_set_new(o, "hw", s->hw ? json_string(s->hw) : json_null());
+	json_object_set_new(o, "with", with);
+	json_object_set_new(o, "axes", axes);
+	json_object_set_new(o, "where", s->where ? json_string(s->where) : json_null());
+	json_object_set_new(o, "report", strings(s->report, s->nreport));
+	json_object_set_new(o, "sample", json_integer((json_int_t)s->sample));
+	json_object_set_new(o, "seed", json_integer((json_int_t)s->seed));
+	json_object_set_new(o, "goals", strings(s->goals, s->ngoals));
+	json_object_set_new(o, "points", json_integer((json_int_t)s->points));
+	json_object_set_new(o, "count", json_integer((json_int_t)s->count));
+	return o;
+}
+
+static char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	return text ? strdup(text) : NULL;
+}
+
+static unsigned read_strings(const json_t *array, char **list, size_t most)
+{
+	size_t n = json_array_size(array);
+	if (n > most)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *text = json_string_value(json_array_get(array, i));
+		list[i] = strdup(text ? text : "");
+	}
+	return (unsigned)n;
+}
+
+static bool read_axis(const json_t *o, struct sweep_axis *x)
+{
+	const json_t *values = json_object_get(o, "values");
+	size_t n = json_array_size(values);
+	x->name = text_of(o, "name");
+	x->hardware = json_is_true(json_object_get(o, "hardware"));
+	x->nkeys = read_strings(json_object_get(o, "keys"), x->keys, SWEEP_KEYS);
+	if (!x->name || !x->nkeys || !n || n % x->nkeys || n / x->nkeys > SWEEP_VALUES || !(x->values = calloc(n, sizeof *x->values)))
+		return false;
+	x->count = (uint32_t)(n / x->nkeys);
+	return read_strings(values, x->values, n) == n;
+}
+
+static bool read_all(const json_t *o, struct sweep_space *s)
+{
+	const char *kind = json_string_value(json_object_get(o, "kind")), *identity = json_string_value(json_object_get(o, "identity"));
+	const json_t *axes = json_object_get(o, "axes");
+	const char *key;
+	json_t *value;
+	unsigned k = 0;
+	while (kind && k < 3 && strcmp(kinds[k], kind) != 0)
+		k++;
+	if (!kind || k == 3 || !identity || json_array_size(axes) > SWEEP_AXES)
+		return false;
+	s->kind = (enum sweep_subject)k;
+	snprintf(s->identity, sizeof s->identity, "%s", identity);
+	s->version = text_of(o, "version");
+	s->subject = text_of(o, "subject");
+	s->hw = text_of(o, "hw");
+	s->where = text_of(o, "where");
+	json_object_foreach(json_object_get(o, "with"), key, value)
+		if (s->nwith < SWEEP_SETTINGS && json_is_string(value))
+			s->with[s->nwith++] = (struct sweep_setting){ strdup(key), strdup(json_string_value(value)) };
+	s->points = 1;
+	for (; s->naxes < json_array_size(axes); s->naxes++) {
+		if (!read_axis(json_array_get(axes, s->naxes), &s->axes[s->naxes]) ||
+		    __builtin_mul_overflow(s->points, s->axes[s->naxes].count, &s->points))
+			return false;
+	}
+	s->nreport = read_strings(json_object_get(o, "report"), s->report, SWEEP_REPORT);
+	s->ngoals = read_strings(json_object_get(o, "goals"), s->goals, SWEEP_GOALS);
+	s->pareto = s->ngoals > 0;
+	s->sample = (uint64_t)json_integer_value(json_object_get(o, "sample"));
+	s->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
+	s->count = (uint64_t)json_integer_value(json_object_get(o, "count"));
+	return s->version && s->subject && s->count && s->count <= s->points && s->count <= SWEEP_MOST_POINTS && s->points <= SWEEP_MOST_GRID;
+}
+
+struct sweep_space *sweep_space_read(const json_t *o, const char *file, struct npu_error *err)
+{
+	const char *schema = json_string_value(json_object_get(o, "schema"));
+	struct sweep_space *s = calloc(1, sizeof *s);
+	if (!s)
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	else if (!schema || strcmp(schema, "npusim.sweep/1") != 0)
+		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "not the plan of a sweep");
+	else if (!read_all(o, s))
+		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "the plan of a sweep is damaged");
+	else
+		return s;
+	sweep_space_free(s);
+	return NULL;
+}

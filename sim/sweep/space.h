@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The points of a sweep, by number: what is swept over which values. Nothing is ever listed. The plan file of a folder
+ * (sweep.json) holds all of it, so that answers need neither the specification nor the program. */
+#ifndef NPU_SIM_SWEEP_SPACE_H
+#define NPU_SIM_SWEEP_SPACE_H
+
+#include "isa/error.h"
+
+#include <jansson.h>
+
+enum { SWEEP_AXES = 16, SWEEP_KEYS = 16, SWEEP_VALUES = 65536, SWEEP_SETTINGS = 64, SWEEP_REPORT = 32, SWEEP_GOALS = 4 };
+/* More are not run one by one: a sample or a search takes some. */
+#define SWEEP_MOST_POINTS ((uint64_t)10000000)
+#define SWEEP_MOST_GRID   ((uint64_t)1 << 62)
+
+enum sweep_subject { SWEEP_KERNEL, SWEEP_PROGRAM, SWEEP_MODEL };
+
+/* One axis: of several keys, their values go together. */
+struct sweep_axis {
+	char *name;     /* of the only key, or of the group */
+	bool hardware;  /* all keys are: a dot is in them, or "hw" itself */
+	unsigned nkeys;
+	char *keys[SWEEP_KEYS];
+	uint32_t count;
+	char **values; /* [nkeys * count], all of key 0 first */
+	uint32_t line, column;
+};
+
+struct sweep_setting {
+	char *key, *value;
+};
+
+struct sweep_space {
+	enum sweep_subject kind;
+	char *subject; /* kernel, path, model */
+	char *hw;      /* preset or path */
+	struct sweep_setting with[SWEEP_SETTINGS];
+	unsigned nwith;
+	struct sweep_axis axes[SWEEP_AXES];
+	unsigned naxes;
+	char *where; /* NULL: none */
+	char *report[SWEEP_REPORT];
+	unsigned nreport;
+	uint64_t sample, seed; /* 0: the whole grid */
+	bool pareto;
+	char *goals[SWEEP_GOALS]; /* of pareto */
+	unsigned ngoals;
+	uint64_t budget;   /* points that a search may run */
+	uint64_t points;   /* of the grid */
+	uint64_t count;    /* that are run; of a search, at most */
+	char identity[17]; /* hash of all that decides a result */
+	char *version;     /* of the tool */
+};
+
+void sweep_space_free(struct sweep_space *);
+/* The index on an axis of a point of the grid; the last axis changes first. */
+uint32_t sweep_index(const struct sweep_space *, uint64_t point, unsigned axis);
+/* The point whose index on an axis is another one. */
+uint64_t sweep_move(const struct sweep_space *, uint64_t point, unsigned axis, uint32_t to);
+/* "1MiB"; of a group "32x32" where its values are alike, else "32,1MiB"; into `out`. */
+const char *sweep_label(const struct sweep_axis *, uint32_t index, char *out, unsigned size);
+/* The n-th point to be run, n < count, in an order without a pattern, each once. */
+uint64_t sweep_nth(const struct sweep_space *, uint64_t n);
+/* A permutation of [0, n). */
+uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
+/* A value of a name that a point has: of an axis, a key on it, or a setting; NULL: none of these. */
+const char *sweep_value(const struct sweep_space *, uint64_t point, const char *name, char *out, unsigned size);
+/* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again; into `out`. */
+const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
+/* "sram.size=1MiB tile_q=64": the axes alone. */
+const char *sweep_point_text(const struct sweep_space *, uint64_t point, char *out, unsigned size);
+/* "flash_attention seq=512: 5 sram.size x 4 array = 20 points" */
+const char *sweep_title(const struct sweep_space *, char *out, unsigned size);
+
+json_t *sweep_space_json(const struct sweep_space *);
+/* NULL with an error that names `file`. */
+struct sweep_space *sweep_space_read(const json_t *, const char *file, struct npu_error *err);
+
+#endif

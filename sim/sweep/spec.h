@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A specification of a sweep (YAML), checked as far as that goes without running: every key is known, every value of
+ * every axis is one that its key takes, names of the condition and of figures exist. */
+#ifndef NPU_SIM_SWEEP_SPEC_H
+#define NPU_SIM_SWEEP_SPEC_H
+
+#include "kernels/kernel.h"
+#include "kernels/model/model.h"
+#include "sim/config.h"
+#include "sim/sweep/expr.h"
+#include "sim/sweep/space.h"
+
+struct sweep_spec {
+	struct sweep_space *space;
+	const struct npu_kernel *kernel; /* of kernels; of models, their parameters */
+	struct transformer dims;         /* of models */
+	struct config *bases;            /* the machine before the axes: of each value of an axis `hw`, else one */
+	unsigned nbases;
+	int hw_axis;        /* -1: none */
+	struct expr *where; /* NULL: none */
+	bool late;          /* `where` asks for what is known only once the program is built */
+};
+
+/* `path` "-" is stdin. NULL with an error. */
+struct sweep_spec *sweep_spec_read(const char *path, struct npu_error *err);
+void sweep_spec_free(struct sweep_spec *);
+/* Whether the condition lets a point pass, from axes and settings alone; true where it has to wait. */
+bool sweep_spec_passes(const struct sweep_spec *, uint64_t point);
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a kill, a full disk or a power cut leaves whole but for their last line. */
+#include "sim/sweep/store.h"
+#include "sim/config_file.h"
+#include "sim/output.h"
+#include "sim/report_json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SUM_BYTES = 27, PLAN_MAX = 64 << 20, BITMAP_MOST = 1 << 29 };
+#define PART ".part"
+#define DONE ".jsonl"
+
+/* ---- sets ---- */
+
+struct sweep_set {
+	uint8_t *bits; /* of small spaces */
+	uint64_t *slots; /* point + 1, 0: free */
+	uint64_t room, used;
+};
+
+struct sweep_set *sweep_set_new(uint64_t points)
+{
+	struct sweep_set *s = calloc(1, sizeof *s);
+	if (s && points <= BITMAP_MOST)
+		s->bits = calloc(points / 8 + 1, 1);
+	else if (s)
+		s->slots = calloc(s->room = 1024, sizeof *s->slots);
+	if (s && (s->bits || s->slots))
+		return s;
+	free(s);
+	return NULL;
+}
+
+void sweep_set_free(struct sweep_set *s)
+{
+	if (s) {
+		free(s->bits);
+		free(s->slots);
+	}
+	free(s);
+}
+
+static uint64_t slot_of(const struct sweep_set *s, uint64_t point)
+{
+	uint64_t at = point * 0x9e3779b97f4a7c15u >> 20;
+	while (s->slots[at & (s->room - 1)] && s->slots[at & (s->room - 1)] != point + 1)
+		at++;
+	return at & (s->room - 1);
+}
+
+bool sweep_set_has(const struct sweep_set *s, uint64_t point)
+{
+	return s->bits ? s->bits[point / 8] >> point % 8 & 1 : s->slots[slot_of(s, point)] != 0;
+}
+
+static bool grow(struct sweep_set *s)
+{
+	struct sweep_set more = { .room = 2 * s->room };
+	more.slots = calloc(more.room, sizeof *more.slots);
+	if (!more.slots)
+		return false;
+	for (uint64_t i = 0; i < s->room; i++)
+		if (s->slots[i])
+			more.slots[slot_of(&more, s->slots[i] - 1)] = s->slots[i];
+	free(s->slots);
+	s->slots = more.slots;
+	s->room = more.room;
+	return true;
+}
+
+bool sweep_set_add(struct sweep_set *s, uint64_t point)
+{
+	if (s->bits) {
+		s->bits[point / 8] |= (uint8_t)(1 << point % 8);
+		return true;
+	}
+	if (2 * s->used >= s->room && !grow(s))
+		return false;
+	uint64_t at = slot_of(s, point);
+	s->used += !s->slots[at];
+	s->slots[at] = point + 1;
+	return true;
+}
+
+/* ---- the folder ---- */
+
+static bool fail_io(struct npu_error *err, const char *path, const char *what)
+{
+	return npu_fail(err, NPU_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+static void sync_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+static bool join(char out[4096], const char *folder, const char *name, struct npu_error *err)
+{
+	if (snprintf(out, 4096, "%s/%s", folder, name) < 4096)
+		return true;
+	return npu_fail(err, NPU_ERR_IO, "%.80s...: the path is too long", folder);
+}
+
+static bool make_folder(const char *path, struct npu_error *err)
+{
+	struct stat st;
+	if (mkdir(path, 0777) == 0)
+		return true;
+	if (errno != EEXIST)
+		return fail_io(err, path, "the folder cannot be made");
+	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return npu_fail(err, NPU_ERR_IO, "%s is no folder; results need one", path);
+	return true;
+}
+
+struct sweep_space *sweep_store_plan(const char *path, struct npu_error *err)
+{
+	char file[4096];
+	uint64_t nbytes;
+	json_error_t where;
+	if (!join(file, path, "sweep.json", err))
+		return NULL;
+	struct stat st;
+	if (stat(file, &st) != 0 && errno == ENOENT) {
+		npu_fail(err, NPU_ERR_IO, "%s: no sweep is in there (sweep.json is missing)", path);
+		return NULL;
+	}
+	char *text = read_whole_file(file, PLAN_MAX, &nbytes, err);
+	if (!text)
+		return NULL;
+	json_t *o = json_loadb(text, nbytes, 0, &where);
+	struct sweep_space *s = NULL;
+	if (o)
+		s = sweep_space_read(o, file, err);
+	else
+		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "the plan of a sweep is damaged");
+	free(text);
+	json_decref(o);
+	return s;
+}
+
+static bool write_plan(const char *path, const struct sweep_space *space, struct npu_error *err)
+{
+	char file[4096];
+	if (!join(file, path, "sweep.json", err))
+		return false;
+	struct output *out = output_open(file, err);
+	json_t *o = out ? sweep_space_json(space) : NULL;
+	if (!o) {
+		output_abort(out);
+		return out ? npu_fail(err, NPU_ERR_MEMORY, "out of memory") : false;
+	}
+	report_json_print(o, output_stream(out));
+	json_decref(o);
+	fflush(output_stream(out));
+	fsync(fileno(output_stream(out)));
+	if (!output_commit(out, err))
+		return false;
+	sync_folder(path);
+	return true;
+}
+
+/* The plan is written by whoever comes first; shards that come together write the same one. */
+static bool agree_on_plan(const char *path, const struct sweep_space *space, struct npu_error *err)
+{
+	char file[4096];
+	struct stat st;
+	if (!join(file, path, "sweep.json", err))
+		return false;
+	if (stat(file, &st) != 0)
+		return write_plan(path, space, err);
+	struct sweep_space *there = sweep_store_plan(path, err);
+	if (!there)
+		return false;
+	bool same = strcmp(there->identity, space->identity) == 0, version = strcmp(there->version, space->version) == 0;
+	if (!same)
+		npu_fail(err, NPU_ERR_USAGE, "%s holds results of %s%s%s; another folder (-o) would be right", path,
+			 version ? "another sweep" : "npusim ", version ? "" : there->version, version ? "" : ", this is another version");
+	bool shows = !same || there->nreport == space->nreport;
+	for (unsigned i = 0; same && shows && i < space->nreport; i++)
+		shows = strcmp(there->report[i], space->report[i]) == 0;
+	sweep_space_free(there);
+	/* What is shown may change. */
+	return same && (shows || write_plan(path, space, err));
+}
+
+static int lock(const char *path, const char *name, int how, struct npu_error *err)
+{
+	char file[4096];
+	if (!join(file, path, name, err))
+		return -1;
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		fail_io(err, path, "results cannot be written");
+		return -1;
+	}
+	if (flock(fd, how | LOCK_NB) == 0)
+		return fd;
+	int why = errno;
+	close(fd);
+	if (why == EWOULDBLOCK)
+		npu_fail(err, NPU_ERR_IO, "%s: another sweep is running in this folder", path);
+	else
+		npu_fail(err, NPU_ERR_IO, "%s: cannot be locked: %s", path, strerror(why));
+	return -1;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Gives a worker's file its last name. */
+static void put_away(const char *path, const char *part)
+{
+	char done[4200];
+	int stem = (int)(strlen(part) - strlen(PART));
+	for (unsigned n = 1; n < 1000000; n++) {
+		snprintf(done, sizeof done, "%.*s.%u" DONE, stem, part, n);
+		if (link(part, done) == 0 || errno != EEXIST)
+			break;
+	}
+	/* Where links are not to be had. */
+	struct stat st;
+	if (stat(done, &st) != 0)
+		rename(part, done);
+	else
+		unlink(part);
+	sync_folder(path);
+}
+
+/* Cuts what is no whole line. */
+static bool mend(const char *file, struct npu_error *err)
+{
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	char buffer[4096];
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		if (fd >= 0)
+			close(fd);
+		return fail_io(err, file, "cannot be read");
+	}
+	off_t keep = st.st_size;
+	bool found = keep == 0;
+	while (keep > 0 && !found) {
+		off_t from = keep > (off_t)sizeof buffer ? keep - (off_t)sizeof buffer : 0;
+		ssize_t n = pread(fd, buffer, (size_t)(keep - from), from);
+		if (n <= 0)
+			break;
+		while (n > 0 && buffer[n - 1] != '\n')
+			n--;
+		found = n > 0;
+		keep = from + n;
+	}
+	bool ok = keep == st.st_size || ftruncate(fd, keep) == 0;
+	close(fd);
+	if (ok && keep == 0)
+		unlink(file);
+	return ok || fail_io(err, file, "cannot be written");
+}
+
+static bool tidy(const struct sweep_store *s, struct npu_error *err)
+{
+	char prefix[64], file[4096];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = opendir(s->path);
+	bool ok = d != NULL;
+	snprintf(prefix, sizeof prefix, "points-%u-%u-", s->shard, s->shards);
+	while (ok && (e = readdir(d))) {
+		bool mine = strncmp(e->d_name, s->shards == 1 ? "points-" : prefix, strlen(s->shards == 1 ? "points-" : prefix)) == 0;
+		if (!mine || !ends_in(e->d_name, PART))
+			continue;
+		ok = join(file, s->path, e->d_name, err) && mend(file, err);
+		if (ok && stat(file, &st) == 0)
+			put_away(s->path, file);
+	}
+	if (d)
+		closedir(d);
+	return ok || d || fail_io(err, s->path, "cannot be read");
+}
+
+bool sweep_store_open(struct sweep_store *s, const char *path, const struct sweep_space *space, unsigned shard, unsigned shards,
+		      struct npu_error *err)
+{
+	char name[64];
+	*s = (struct sweep_store){ .path = path, .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
+	snprintf(name, sizeof name, "lock-%u-%u", shard, shards);
+	bool ok = make_folder(path, err) && (s->lock = lock(path, "lock", shards > 1 ? LOCK_SH : LOCK_EX, err)) >= 0 &&
+		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) && agree_on_plan(path, space, err) && tidy(s, err);
+	if (!ok)
+		sweep_store_close(s);
+	return ok;
+}
+
+void sweep_store_close(struct sweep_store *s)
+{
+	if (s->lock >= 0)
+		close(s->lock);
+	if (s->shard_lock >= 0)
+		close(s->shard_lock);
+	s->lock = s->shard_lock = -1;
+}
+
+/* ---- records ---- */
+
+static uint64_t sum_of(const char *text, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)text[i]) * 0x100000001b3u;
+	return h;
+}
+
+bool sweep_log_open(struct sweep_log *log, const struct sweep_store *s, unsigned worker, struct npu_error *err)
+{
+	char name[64];
+	*log = (struct sweep_log){ .fd = -1 };
+	snprintf(name, sizeof name, "points-%u-%u-%u" PART, s->shard, s->shards, worker);
+	if (!join(log->path, s->path, name, err))
+		return false;
+	log->fd = open(log->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+	if (log->fd < 0)
+		return fail_io(err, log->path, "cannot be written");
+	sync_folder(s->path);
+	return true;
+}
+
+bool sweep_log_append(struct sweep_log *log, json_t *record, struct npu_error *err)
+{
+	char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+	size_t n = text ? strlen(text) : 0;
+	char *line = text ? malloc(n + SUM_BYTES + 2) : NULL;
+	const char *status = json_string_value(json_object_get(record, "status"));
+	if (!line) {
+		free(text);
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	}
+	/* The closing brace makes room for the checksum of what stands before it. */
+	memcpy(line, text, n - 1);
+	snprintf(line + n - 1, SUM_BYTES + 3, ",\"sum\":\"%016" PRIx64 "\"}\n", sum_of(text, n - 1));
+	free(text);
+	n = strlen(line);
+	size_t done = 0;
+	bool ok = true;
+	while (ok && done < n) {
+		ssize_t wrote = write(log->fd, line + done, n - done);
+		if (wrote < 0 && errno != EINTR)
+			ok = fail_io(err, log->path, "cannot be written");
+		done += wrote > 0 ? (size_t)wrote : 0;
+	}
+	/* What takes no time needs no disk: it would just be told again. */
+	if (ok && strcmp(status ? status : "", "not legal") != 0 && fdatasync(log->fd) != 0 && errno != EINVAL)
+		ok = fail_io(err, log->path, "cannot be written");
+	free(line);
+	if (ok)
+		log->bytes += (int64_t)n;
+	else if (ftruncate(log->fd, log->bytes) != 0)
+		npu_error_note(err, "  its last line is cut; the next run takes it away");
+	return ok;
+}
+
+void sweep_log_close(struct sweep_log *log, const struct sweep_store *s)
+{
+	if (log->fd < 0)
+		return;
+	fdatasync(log->fd);
+	close(log->fd);
+	if (log->bytes)
+		put_away(s->path, log->path);
+	else
+		unlink(log->path);
+	log->fd = -1;
+}
+
+/* ---- reading ---- */
+
+/* A line without its end, checked; NULL: it is damaged. */
+static json_t *record_of(const char *line, size_t n)
+{
+	char sum[32];
+	if (n <= SUM_BYTES || n > (size_t)1 << 20)
+		return NULL;
+	size_t body = n - SUM_BYTES + 1;
+	snprintf(sum, sizeof sum, ",\"sum\":\"%016" PRIx64 "\"}", sum_of(line, body));
+	if (strlen(sum) != n - body || memcmp(line + body, sum, n - body) != 0)
+		return NULL;
+	return json_loadb(line, n, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static enum sweep_status status_of(const json_t *record)
+{
+	const char *text = json_string_value(json_object_get(record, "status"));
+	for (enum sweep_status s = SWEEP_RUN; text && s <= SWEEP_FAILED; s++)
+		if (strcmp(sweep_status_name(s), text) == 0)
+			return s;
+	return SWEEP_MISSING;
+}
+
+static bool read_file(const char *path, sweep_each *each, void *context, uint64_t *damaged, struct npu_error *err)
+{
+	FILE *in = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	bool more = true;
+	/* One that was renamed since the folder was read is found under its other name. */
+	if (!in)
+		return errno == ENOENT || fail_io(err, path, "cannot be read");
+	while (more && (n = getline(&line, &room, in)) > 0) {
+		bool whole = line[n - 1] == '\n';
+		json_t *record = whole ? record_of(line, (size_t)n - 1) : NULL;
+		enum sweep_status status = record ? status_of(record) : SWEEP_MISSING;
+		json_int_t point = json_integer_value(json_object_get(record, "point"));
+		if (status != SWEEP_MISSING && point >= 0)
+			more = each(context, (uint64_t)point, status, record);
+		else if (whole)
+			++*damaged;
+		json_decref(record);
+	}
+	free(line);
+	fclose(in);
+	return more;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+bool sweep_store_read(const char *path, sweep_each *each, void *context, uint64_t *damaged, struct npu_error *err)
+{
+	uint64_t count = 0;
+	char **names = NULL, file[4096];
+	size_t n = 0;
+	struct dirent *e;
+	DIR *d = opendir(path);
+	if (!d)
+		return fail_io(err, path, "cannot be read");
+	bool ok = true;
+	while (ok && (e = readdir(d))) {
+		if (strncmp(e->d_name, "points-", 7) != 0 || !(ends_in(e->d_name, PART) || ends_in(e->d_name, DONE)))
+			continue;
+		char **more = realloc(names, (n + 1) * sizeof *names);
+		ok = more != NULL;
+		if (ok) {
+			names = more;
+			names[n++] = strdup(e->d_name);
+		}
+	}
+	closedir(d);
+	if (names)
+		qsort(names, n, sizeof *names, by_name);
+	if (!ok)
+		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		ok = ok && join(file, path, names[i], err) && read_file(file, each, context, &count, err);
+		free(names[i]);
+	}
+	free(names);
+	if (damaged)
+		*damaged = count;
+	return ok;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A folder of results. sweep.json is the plan; points-SHARD-SHARDS-WORKER.part is what a worker appends to, a JSON line a
+ * point with a checksum at its end, each on the disk before the next one begins; it is renamed to .N.jsonl when the worker ends,
+ * or, after a kill, by the next run. `lock` and lock-SHARD-SHARDS keep two runs apart. */
+#ifndef NPU_SIM_SWEEP_STORE_H
+#define NPU_SIM_SWEEP_STORE_H
+
+#include "sim/sweep/point.h"
+
+struct sweep_store {
+	const char *path; /* the caller's */
+	int lock, shard_lock;
+	unsigned shard, shards; /* from 1; 1 of 1: all */
+};
+
+/* A set of points. */
+struct sweep_set;
+struct sweep_set *sweep_set_new(uint64_t points);
+bool sweep_set_add(struct sweep_set *, uint64_t point); /* false when out of memory */
+bool sweep_set_has(const struct sweep_set *, uint64_t point);
+void sweep_set_free(struct sweep_set *);
+
+/* Makes the folder where there is none, writes or compares its plan, locks it, and tidies up after a run that was killed. */
+bool sweep_store_open(struct sweep_store *, const char *path, const struct sweep_space *, unsigned shard, unsigned shards,
+		      struct npu_error *err);
+void sweep_store_close(struct sweep_store *);
+/* The plan of a folder; NULL with an error. */
+struct sweep_space *sweep_store_plan(const char *path, struct npu_error *err);
+
+/* A worker's file. */
+struct sweep_log {
+	int fd;
+	char path[4096];
+	int64_t bytes; /* that are whole records */
+};
+bool sweep_log_open(struct sweep_log *, const struct sweep_store *, unsigned worker, struct npu_error *err);
+/* Appends, and, where it was work, waits until it is on the disk. A record that did not fit is taken back. */
+bool sweep_log_append(struct sweep_log *, json_t *record, struct npu_error *err);
+void sweep_log_close(struct sweep_log *, const struct sweep_store *);
+
+/* Calls `each` for every record in the folder, one of a point or more, in no order; false stops. `*damaged` (may be NULL) counts
+ * lines that are none. */
+typedef bool sweep_each(void *context, uint64_t point, enum sweep_status, const json_t *record);
+bool sweep_store_read(const char *path, sweep_each *, void *context, uint64_t *damaged, struct npu_error *err);
+
+#endif
