@@ -278,7 +278,7 @@ static int run(struct cli *cli)
 		const char *word;
 		int (*run)(const struct cli *);
 	} parts[] = { { "run", run_sweep }, { "best", sweep_best_command }, { "merge", sweep_merge_command },
-		      { "submit", sweep_submit_command } };
+		      { "plot", sweep_plot_command }, { "submit", sweep_submit_command } };
 	const char *names[sizeof parts / sizeof *parts + 1];
 	unsigned n = sizeof parts / sizeof *parts;
 	if (strcmp(cli->words[0], "figures") == 0 && cli->nwords == 1)
@@ -294,7 +294,7 @@ static int run(struct cli *cli)
 				 many ? "one folder or more" : strcmp(parts[i].word, "run") == 0 || strcmp(parts[i].word, "submit") == 0 ? "one SPEC.yaml" : "one folder");
 	}
 	const char *near = npu_nearest(cli->words[0], names, n);
-	return cli_usage("sweep %.40s: %s%s%s", cli->words[0], near ? "did you mean " : "run, best, merge, submit or figures would be right",
+	return cli_usage("sweep %.40s: %s%s%s", cli->words[0], near ? "did you mean " : "run, best, plot, merge, submit or figures would be right",
 			 near ? near : "", near ? "?" : "");
 }
 
@@ -305,7 +305,7 @@ static void values(const char *option, struct cli_words *words)
 }
 
 static const struct cli_option options[] = {
-	{ "output", 'o', "FILE|FOLDER", "run, submit: the folder of results, SPEC.sweep when not given; merge: the SQLite file" },
+	{ "output", 'o', "FILE|FOLDER", "run, submit: the folder of results, SPEC.sweep when not given; merge: the SQLite file; plot: the folder of pictures" },
 	{ "jobs", 'j', "N", "run, submit: points at a time; as many as there are processors when not given" },
 	{ "shard", 0, "I/N", "run: the I-th of N parts of the points, for machines that share the work" },
 	{ "dry-run", 0, NULL, "run: count the points and estimate the time; submit: write the scripts only" },
@@ -323,7 +323,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_sweep = {
 	.name = "sweep",
-	.synopsis = "run FILE.yaml | best FOLDER | merge FOLDER... | submit FILE.yaml | figures",
+	.synopsis = "run FILE.yaml | best FOLDER | plot FOLDER | merge FOLDER... | submit FILE.yaml | figures",
 	.summary = "run a design space: axes over hardware keys and parameters, answers, charts",
 	.text = "run takes a specification: a kernel, a program or a model (`run`, `model`), fixed parameters (`with`), the machine "
 		"(`hw`), `axes` over hardware keys and parameters (lists, {pow2: [a, b]}, {range: [a, b, step]}, {zip: {...}} for keys that go "
@@ -332,6 +332,7 @@ const struct cli_command cmd_sweep = {
 		"\n"
 		"  npusim sweep run sram.yaml -o results -j 4\n"
 		"  npusim sweep best results --by energy.total_uj --where 'sram.size<=1MiB'\n"
+		"  npusim sweep plot results\n"
 		"\n"
 		"Results are kept point by point: after Ctrl-C, a kill or a power cut the same command goes on. Points that are not legal "
 		"are recorded with the reason; those that fail are tried twice and told with a command that runs them again. The exit "

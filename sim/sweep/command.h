@@ -7,6 +7,7 @@
 
 int sweep_best_command(const struct cli *);
 int sweep_merge_command(const struct cli *);
+int sweep_plot_command(const struct cli *);
 int sweep_submit_command(const struct cli *);
 
 /* The folder of -o, or the one that goes with a specification; malloc'ed. */

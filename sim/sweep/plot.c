@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npusim sweep plot: charts by gnuplot, and one page. */
+#include "isa/units.h"
+#include "sim/output.h"
+#include "sim/sweep/answers.h"
+#include "sim/sweep/command.h"
+#include "sim/sweep/figures.h"
+#include "sim/sweep/page.h"
+#include "sim/sweep/search.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PICTURES = 4 };
+static const char *const pictures[PICTURES] = { "heatmap", "pareto", "sensitivity", "best" };
+
+struct plot {
+	struct sweep_rows rows;
+	struct sweep_space *space;
+	char folder[4096];
+	bool there[PICTURES];
+	const struct sweep_row *best;
+	struct npu_error err;
+};
+
+/* What is across in the Pareto chart, the first that there is beside the goal. */
+static const char *const against[] = { "sram.peak_bytes", "energy.total_uj", "dram.bus_bytes" };
+
+/* ---- which axes ---- */
+
+/* Of those that are hardware or not, `sram.size` first, then the longest. */
+static int axis_of(const struct sweep_space *s, bool hardware, int but)
+{
+	int found = -1;
+	for (unsigned a = 0; a < s->naxes; a++) {
+		if (s->axes[a].hardware != hardware || s->axes[a].count < 2 || (int)a == but)
+			continue;
+		if (strcmp(s->axes[a].keys[0], "sram.size") == 0)
+			return (int)a;
+		if (found < 0 || s->axes[a].count > s->axes[found].count)
+			found = (int)a;
+	}
+	return found;
+}
+
+struct cell {
+	const struct sweep_space *s;
+	int x, y; /* axes, -1: any */
+	uint32_t at_x, at_y;
+};
+
+static bool in_cell(void *context, const struct sweep_row *row)
+{
+	const struct cell *c = context;
+	return (c->x < 0 || sweep_index(c->s, row->point, (unsigned)c->x) == c->at_x) &&
+	       (c->y < 0 || sweep_index(c->s, row->point, (unsigned)c->y) == c->at_y);
+}
+
+static double best_in(const struct plot *p, struct cell *c)
+{
+	const struct sweep_row *row = sweep_best(&p->rows, 0, in_cell, c);
+	return row ? sweep_rows_figure(&p->rows, row, 0) : (double)NAN;
+}
+
+static void put_label(FILE *f, const struct sweep_axis *x, uint32_t i)
+{
+	char text[256];
+	fputc('"', f);
+	for (const char *at = sweep_label(x, i, text, sizeof text); *at; at++)
+		if (*at != '"' && *at != '\\')
+			fputc(*at, f);
+	fputc('"', f);
+}
+
+static void put_value(FILE *f, double v)
+{
+	if (isnan(v))
+		fputs(" NaN", f);
+	else
+		fprintf(f, " %.12g", v);
+}
+
+/* ---- scripts ---- */
+
+static void terminal(FILE *f, const struct plot *p, const char *name, bool svg)
+{
+	/* Keys hold underscores that are no subscripts. */
+	fprintf(f, "set terminal %s size 720,440 noenhanced\nset output '%s/%s.%s'\n", svg ? "svg" : "pngcairo", p->folder, name, svg ? "svg" : "png");
+}
+
+static bool heatmap(struct plot *p, FILE *f)
+{
+	const struct sweep_space *s = p->space;
+	int x = axis_of(s, false, -1), y = axis_of(s, true, -1);
+	if (x < 0)
+		x = axis_of(s, true, y);
+	if (y < 0)
+		y = axis_of(s, false, x);
+	if (x < 0 || y < 0)
+		return false;
+	fprintf(f, "$map << EOD\n-");
+	for (uint32_t i = 0; i < s->axes[x].count; i++) {
+		fputc(' ', f);
+		put_label(f, &s->axes[x], i);
+	}
+	fputc('\n', f);
+	for (uint32_t j = 0; j < s->axes[y].count; j++) {
+		put_label(f, &s->axes[y], j);
+		for (uint32_t i = 0; i < s->axes[x].count; i++)
+			put_value(f, best_in(p, &(struct cell){ s, x, y, i, j }));
+		fputc('\n', f);
+	}
+	fprintf(f, "EOD\n");
+	for (unsigned svg = 0; svg < 2; svg++) {
+		terminal(f, p, pictures[0], svg);
+		fprintf(f, "set title 'best %s of all other axes'\nset xlabel '%s'\nset ylabel '%s'\nset cblabel '%s'\nset palette defined (0 '#1b5e8c', 1 '#6fb7a0', 2 '#f2e394', 3 '#d9673a')\n"
+			   "plot $map matrix rowheaders columnheaders using 1:2:3 with image pixels notitle\n", p->rows.names[0], s->axes[x].name,
+			s->axes[y].name, p->rows.names[0]);
+		fprintf(f, "reset\n");
+	}
+	return true;
+}
+
+static bool pareto(struct plot *p, FILE *f)
+{
+	const struct sweep_rows *r = &p->rows;
+	int x = -1;
+	for (unsigned k = 0; k < 3 && x < 0; k++)
+		for (unsigned i = 1; i < r->nnames && x < 0; i++)
+			x = strcmp(r->names[i], against[k]) == 0 ? (int)i : -1;
+	if (x < 0 || !p->best)
+		return false;
+	fprintf(f, "$all << EOD\n");
+	for (uint64_t i = 0; i < r->n; i++)
+		if (r->row[i].status == SWEEP_RUN)
+			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], (unsigned)x), sweep_rows_figure(r, &r->row[i], 0));
+	fprintf(f, "EOD\n$front << EOD\n");
+	/* The front of these two, from left to right: what is on it is better than all before. */
+	struct sweep_rows two = *r;
+	double *figures = malloc((r->n + 1) * 2 * sizeof *figures);
+	if (!figures)
+		return false;
+	two.figures = figures;
+	two.nnames = 2;
+	two.names[1] = r->names[x];
+	for (uint64_t i = 0; i < r->n; i++) {
+		figures[2 * i] = sweep_rows_figure(r, &r->row[i], 0);
+		figures[2 * i + 1] = sweep_rows_figure(r, &r->row[i], (unsigned)x);
+	}
+	for (uint64_t i = 0; i < r->n; i++)
+		if (sweep_is_on_front(&two, &r->row[i], 2))
+			fprintf(f, "%.12g %.12g\n", figures[2 * i + 1], figures[2 * i]);
+	free(figures);
+	fprintf(f, "EOD\n");
+	for (unsigned svg = 0; svg < 2; svg++) {
+		terminal(f, p, pictures[1], svg);
+		fprintf(f, "set title '%s against %s: what nothing beats in both'\nset xlabel '%s'\nset ylabel '%s'\nset grid\n"
+			   "plot $all with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\nreset\n",
+			r->names[0], r->names[x], r->names[x], r->names[0]);
+	}
+	return true;
+}
+
+/* By how much the worst value of an axis is worse than the best one, everything else at the best point. */
+static double sensitivity(const struct plot *p, unsigned axis)
+{
+	double own = sweep_rows_figure(&p->rows, p->best, 0), most = 0;
+	for (uint32_t i = 0; i < p->space->axes[axis].count; i++) {
+		const struct sweep_row *row = sweep_rows_find(&p->rows, sweep_move(p->space, p->best->point, axis, i));
+		double gain = row && row->status == SWEEP_RUN ? sweep_gain(p->rows.names[0], own, sweep_rows_figure(&p->rows, row, 0)) : 0;
+		most = fabs(gain) > most ? fabs(gain) : most;
+	}
+	return most * 100;
+}
+
+static bool bars(struct plot *p, FILE *f)
+{
+	if (!p->best)
+		return false;
+	fprintf(f, "$axes << EOD\n");
+	for (unsigned a = 0; a < p->space->naxes; a++)
+		fprintf(f, "\"%s\" %.6g\n", p->space->axes[a].name, sensitivity(p, a));
+	fprintf(f, "EOD\n");
+	for (unsigned svg = 0; svg < 2; svg++) {
+		terminal(f, p, pictures[2], svg);
+		fprintf(f, "set title 'what each axis changes at the best point'\nset ylabel 'worst against best %s, %%'\nset style fill solid 0.8\nset boxwidth 0.6\n"
+			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' notitle\nreset\n", p->rows.names[0]);
+	}
+	return true;
+}
+
+static bool best_for_each(struct plot *p, FILE *f)
+{
+	const struct sweep_space *s = p->space;
+	int axis = axis_of(s, true, -1);
+	if (axis < 0)
+		axis = axis_of(s, false, -1);
+	if (axis < 0)
+		return false;
+	fprintf(f, "$best << EOD\n");
+	for (uint32_t i = 0; i < s->axes[axis].count; i++) {
+		put_label(f, &s->axes[axis], i);
+		put_value(f, best_in(p, &(struct cell){ s, axis, -1, i, 0 }));
+		fputc('\n', f);
+	}
+	fprintf(f, "EOD\n");
+	for (unsigned svg = 0; svg < 2; svg++) {
+		terminal(f, p, pictures[3], svg);
+		fprintf(f, "set title 'best %s for each %s'\nset xlabel '%s'\nset ylabel '%s'\nset style fill solid 0.8\nset boxwidth 0.6\nset yrange [0:*]\n"
+			   "set grid y\nset format y '%%.4g'\nplot $best using 0:2:xtic(1) with boxes lc rgb '#4e9a06' notitle\nreset\n", p->rows.names[0],
+			s->axes[axis].name, s->axes[axis].name, p->rows.names[0]);
+	}
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static bool run_gnuplot(struct plot *p, const char *script)
+{
+	int status = 0;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		/* It warns of cells without a legal point. */
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(1);
+		execlp("gnuplot", "gnuplot", script, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return npu_fail(&p->err, NPU_ERR_IO, "gnuplot cannot be run: %s", strerror(errno));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return npu_fail(&p->err, NPU_ERR_IO, "gnuplot is not there: the page is written, pictures are not");
+	return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || npu_fail(&p->err, NPU_ERR_IO, "gnuplot failed on %s", script);
+}
+
+static bool draw(struct plot *p)
+{
+	static bool (*const parts[PICTURES])(struct plot *, FILE *) = { heatmap, pareto, bars, best_for_each };
+	char path[4200];
+	snprintf(path, sizeof path, "%s/plots.gp", p->folder);
+	struct output *out = output_open(path, &p->err);
+	if (!out)
+		return false;
+	fprintf(output_stream(out), "set encoding utf8\n");
+	for (unsigned i = 0; i < PICTURES; i++)
+		p->there[i] = parts[i](p, output_stream(out));
+	return output_commit(out, &p->err) && run_gnuplot(p, path);
+}
+
+static bool write_page(struct plot *p, bool drawn)
+{
+	char path[4200], paths[PICTURES][4200];
+	const char *list[PICTURES + 1];
+	unsigned n = 0;
+	for (unsigned i = 0; i < PICTURES; i++)
+		if (p->there[i]) {
+			snprintf(paths[i], sizeof paths[i], "%s/%s.svg", p->folder, pictures[i]);
+			if (drawn)
+				list[n++] = paths[i];
+		}
+	list[n] = NULL;
+	snprintf(path, sizeof path, "%s/index.html", p->folder);
+	struct npu_error err = { 0 };
+	struct output *out = output_open(path, &err);
+	if (out)
+		sweep_page(&p->rows, list, output_stream(out));
+	if (out && output_commit(out, &err)) {
+		for (unsigned i = 0; i < n; i++)
+			printf("%s\n", list[i]);
+		printf("%s   open it in a browser\n", path);
+		return true;
+	}
+	p->err = err;
+	return false;
+}
+
+static void want(struct sweep_rows *r, const char *name)
+{
+	for (unsigned i = 0; i < r->nnames; i++)
+		if (strcmp(r->names[i], name) == 0)
+			return;
+	if (r->nnames < SWEEP_ROW_FIGURES)
+		r->names[r->nnames++] = name;
+}
+
+int sweep_plot_command(const struct cli *cli)
+{
+	struct plot p = { 0 };
+	const char *folder = cli_value(cli, "output");
+	snprintf(p.folder, sizeof p.folder, folder ? "%s" : "%s/plots", folder ? folder : cli->words[1]);
+	p.space = sweep_store_plan(cli->words[1], &p.err);
+	p.rows.space = p.space;
+	bool ok = p.space != NULL;
+	if (ok) {
+		p.rows.nnames = sweep_shown(p.space, p.rows.names);
+		for (unsigned i = 0; i < 3; i++)
+			want(&p.rows, against[i]);
+		ok = sweep_rows_read(&p.rows, cli->words[1], &p.err);
+	}
+	p.best = ok ? sweep_best(&p.rows, 0, NULL, NULL) : NULL;
+	if (ok && !p.best)
+		ok = npu_fail(&p.err, NPU_ERR_FIT, "%s: no point was run, so there is nothing to draw", cli->words[1]);
+	if (ok && mkdir(p.folder, 0777) != 0 && errno != EEXIST)
+		ok = npu_fail(&p.err, NPU_ERR_IO, "%s: the folder cannot be made: %s", p.folder, strerror(errno));
+	if (ok && strpbrk(p.folder, "'\\\n"))
+		ok = npu_fail(&p.err, NPU_ERR_USAGE, "%s: gnuplot takes no quotes in a path", p.folder);
+	if (ok) {
+		/* The page comes also where there is no gnuplot. */
+		bool drawn = draw(&p);
+		struct npu_error first = p.err;
+		ok = write_page(&p, drawn);
+		if (ok && !drawn) {
+			p.err = first;
+			ok = false;
+		}
+	}
+	int status = ok ? 0 : cli_fail(&p.err);
+	sweep_rows_fini(&p.rows);
+	sweep_space_free(p.space);
+	return status;
+}
