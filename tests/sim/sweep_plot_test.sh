@@ -27,7 +27,7 @@ jq '[.[] | select(.status == "run")] as $p | [$p[] | . as $x | select(all($p[]; 
     (.cycles == $x.cycles and ."sram.peak_bytes" == $x."sram.peak_bytes")))] | map([."sram.peak_bytes", .cycles]) | unique | length' p.json >want
 sed -n '/^$front/,/^EOD/p' s.sweep/plots/plots.gp | sed '1d;$d' | wc -l | diff want - || fail 'the front is another one'
 page=s.sweep/plots/index.html
-grep -Eq '(src|href)=' $page && fail 'the page needs something beside it'
+grep -Eq '(src|href)=["'"'"'][^#]' $page && fail 'the page needs something beside it'
 run=$(jq '[.[] | select(.status == "run")] | length' p.json)
 [ "$(grep -o '"run":"npusim run ' $page | wc -l)" = "$run" ] || fail "not $run points in the page"
 checks=$((checks + 3))
