@@ -3,6 +3,9 @@
 #include "sim/facts.h"
 
 #include "isa/access.h"
+#include "isa/field.h"
+
+#include <string.h>
 
 bool facts_init(struct facts *f, const struct simulation *s)
 {
@@ -27,6 +30,46 @@ struct insn_facts facts_of(struct facts *f, uint32_t i)
 	npu_insn_print(p, i, f->text, sizeof(f->text));
 	insn_states_of(&f->states, i, facts.states);
 	return facts;
+}
+
+static void append(char *out, size_t size, const char *text)
+{
+	size_t length = strlen(out);
+	snprintf(out + length, size - length, "%s", text);
+}
+
+/* The extents and the types of its operands, in the order of the table. */
+static void append_fields(const struct npu_insn *insn, char *out, size_t size)
+{
+	static const char *const extents[] = { "rows", "heads", "dim", "cols" };
+	char text[32];
+	const struct npu_field *fields = npu_op_info(insn->op)->format->fields;
+	for (const struct npu_field *f = fields; f->name; f++)
+		for (unsigned i = 0; i < sizeof(extents) / sizeof(extents[0]); i++)
+			if (strcmp(f->name, extents[i]) == 0) {
+				snprintf(text, sizeof(text), "%s%llu", out[0] ? " x " : "",
+					 (unsigned long long)npu_field_get(f, insn));
+				append(out, size, text);
+			}
+	const char *between = out[0] ? ", " : "";
+	for (const struct npu_field *f = fields; f->name; f++)
+		if (f->kind == NPU_KIND_DTYPE && strcmp(f->name, "b_type") != 0) {
+			append(out, size, between);
+			append(out, size, npu_dtype_name((enum npu_dtype)npu_field_get(f, insn)));
+			between = " of ";
+		}
+}
+
+void facts_shape(const struct npu_insn *insn, char *out, size_t size)
+{
+	out[0] = '\0';
+	if (npu_op_format(insn->op) != NPU_FORMAT_matmul) {
+		append_fields(insn, out, size);
+		return;
+	}
+	const struct npu_matmul *m = &insn->matmul;
+	snprintf(out, size, "%u x %u by %u x %u, %s by %s", (unsigned)m->m, (unsigned)m->k, (unsigned)m->k, (unsigned)m->n,
+		 npu_dtype_name((enum npu_dtype)m->a_type), npu_dtype_name((enum npu_dtype)m->b_type));
 }
 
 void facts_tell(const struct insn_facts *f, const struct facts_teller *t)

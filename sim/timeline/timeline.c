@@ -4,6 +4,7 @@
 #include "sim/simulate_parts.h"
 #include "sim/timeline/formats.h"
 #include "sim/timeline/lanes.h"
+#include "sim/timeline/page.h"
 #include "sim/timeline/pftrace.h"
 
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static const struct format formats[] = {
 	{ ".pftrace.gz", write_pftrace_gz, "open it at ui.perfetto.dev (1 ns shown = 1 cycle)" },
 	{ ".json", timeline_write_chrome, "open it at ui.perfetto.dev, in chrome://tracing or MindStudio Insight" },
 	{ ".csv", timeline_write_csv, "a row an instruction" },
+	{ ".html", timeline_write_page, "open it in a browser" },
 	{ ".vcd", timeline_write_vcd, "open it in GTKWave (1 ns shown = 1 cycle)" },
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };

@@ -2,6 +2,7 @@
 /* Timelines as text, read back by other means than they are written by, say what the report says. */
 #include "sim/timeline/formats.h"
 #include "sim/timeline/lanes.h"
+#include "sim/timeline/page.h"
 #include "tests/sim/record_play.h"
 #include "tests/support/suite.h"
 
@@ -346,7 +347,7 @@ START_TEST(the_value_changes_rise_in_time_and_add_up_to_the_report)
 }
 END_TEST
 
-static write_format *const formats[] = { timeline_write_csv, timeline_write_chrome, timeline_write_vcd };
+static write_format *const formats[] = { timeline_write_csv, timeline_write_chrome, timeline_write_vcd, timeline_write_page };
 
 START_TEST(a_stream_that_fails_is_told_and_two_runs_give_the_same_bytes)
 {

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page: its parts, and the data between them. */
+#include "sim/timeline/page.h"
+
+#include "isa/field.h"
+#include "sim/report_json.h"
+#include "sim/timeline/page_data.h"
+
+#include <string.h>
+
+/* page.html, page.css, page.js as the build found them. */
+#define PART(name, ...) static const char part_##name[] = { __VA_ARGS__ 0 };
+#include "sim/timeline/page.inc"
+#undef PART
+
+static json_t *text_list(char *const *items, uint64_t n, bool plain)
+{
+	json_t *list = json_array();
+	for (uint64_t i = 0; list && i < n; i++)
+		/* Templates are plain but for the marks of their numbers. */
+		json_array_append_new(list, plain ? json_string(items[i]) : report_json_text(items[i]));
+	return list;
+}
+
+static json_t *state_list(void)
+{
+	static const char *const groups[] = {
+		[ACCOUNT_ACTIVE] = "active", [ACCOUNT_WAITING] = "waiting", [ACCOUNT_EMPTY] = "empty",
+	};
+	json_t *list = json_array();
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		json_array_append_new(list, json_pack("[s, s, s]", account_state_name((enum npu_state)s),
+						      groups[account_state_group((enum npu_state)s)],
+						      account_state_doc((enum npu_state)s)));
+	return list;
+}
+
+static json_t *sequencer_list(void)
+{
+	json_t *list = json_array();
+	for (unsigned s = 0; s < NPU_SEQ_STATES; s++)
+		json_array_append_new(list, json_string(account_sequencer_name((enum npu_seq_state)s)));
+	return list;
+}
+
+static json_t *engine_list(void)
+{
+	json_t *list = json_array();
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		json_array_append_new(list, json_string(npu_engine_name((enum npu_engine)e)));
+	return list;
+}
+
+static json_t *op_list(void)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < npu_nops; i++)
+		json_array_append_new(list, json_pack("[s, i]", npu_ops[i].mnemonic, (int)npu_ops[i].engine));
+	return list;
+}
+
+/* Name and parent, by number. */
+static json_t *region_list(struct page_data *d)
+{
+	const struct npu_program *p = d->s->request.program;
+	json_t *list = json_array();
+	for (uint32_t i = 0; i < p->nregions; i++) {
+		uint32_t name = 0;
+		page_string(&d->strings, p->regions[i].name, &name); /* is one already */
+		json_array_append_new(list, json_pack("[I, I]", (json_int_t)name,
+						      p->regions[i].parent < i ? (json_int_t)p->regions[i].parent : -1));
+	}
+	return list;
+}
+
+static json_t *lane_list(const struct page_data *d)
+{
+	static const char *const kinds[] = {
+		[TIMELINE_REGIONS] = "regions", [TIMELINE_WORK] = "work",         [TIMELINE_DRAIN] = "drain",
+		[TIMELINE_INSTANTS] = "instants", [TIMELINE_STATES] = "states", [TIMELINE_CRITICAL] = "critical",
+		[TIMELINE_COUNTER] = "curve",
+	};
+	json_t *list = json_array();
+	for (uint64_t i = 0; i < d->nlanes; i++) {
+		const struct page_lane *l = &d->lanes[i];
+		json_array_append_new(list, json_pack("{s:s, s:i, s:I, s:I, s:I}", "kind", kinds[l->kind], "engine",
+						      l->engine == NPU_ENGINES ? -1 : (int)l->engine, "name",
+						      (json_int_t)l->name, "unit", (json_int_t)l->unit, "count",
+						      (json_int_t)l->count));
+	}
+	return list;
+}
+
+/* NULL when out of memory; jansson then refuses to put the missing part in. */
+static json_t *meta_of(struct page_data *d)
+{
+	const struct simulation_request *r = &d->s->request;
+	struct timeline_window window = timeline_window(d->s);
+	return json_pack("{s:o, s:o, s:f, s:I, s:[I, I], s:b, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
+			 "subject", report_json_text(r->subject), "machine", report_json_text(simulate_title(r)), "clock_mhz",
+			 r->hw->npu.clock_mhz, "cycles", (json_int_t)d->s->account.cycles, "window", (json_int_t)window.from,
+			 (json_int_t)window.to, "part", r->window.to > 0, "dropped", "slices",
+			 (json_int_t)d->dropped.slices, "values", (json_int_t)d->dropped.values, "cut",
+			 (json_int_t)d->dropped.cut, "engines", engine_list(), "states", state_list(), "sequencer",
+			 sequencer_list(), "ops", op_list(), "instructions", (json_int_t)d->ninsns, "regions",
+			 region_list(d), "lanes", lane_list(d), "templates",
+			 text_list(d->templates.items, d->templates.count, true), "strings",
+			 text_list(d->strings.items, d->strings.count, false), "report", report_json(d->s));
+}
+
+/* JSON has `<` in strings only; written as an escape it can end no script and begin no comment. */
+static int put_json(const char *text, size_t length, void *ctx)
+{
+	FILE *out = ctx;
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			putc(text[i], out);
+	return ferror(out) ? -1 : 0;
+}
+
+static void put_block(const char *id, const struct page_bytes *b, FILE *out)
+{
+	fprintf(out, "<script type=\"text/plain\" id=\"%s\">", id);
+	page_base64(b, out);
+	fputs("</script>\n", out);
+}
+
+static void put_data(const struct page_data *d, const json_t *meta, FILE *out)
+{
+	char id[32];
+	fputs("<script type=\"application/json\" id=\"meta\">", out);
+	json_dump_callback(meta, put_json, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	fputs("</script>\n", out);
+	put_block("fixed", &d->fixed, out);
+	put_block("numbers", &d->numbers, out);
+	for (uint64_t i = 0; i < d->nlanes; i++) {
+		snprintf(id, sizeof(id), "lane-%llu", (unsigned long long)i);
+		put_block(id, &d->lanes[i].bytes, out);
+	}
+}
+
+/* Writes page.html up to a mark, and returns what follows it. */
+static const char *put_until(const char *html, const char *mark, FILE *out)
+{
+	const char *at = strstr(html, mark);
+	fwrite(html, 1, (size_t)(at - html), out);
+	return at + strlen(mark);
+}
+
+static void put_page(const struct page_data *d, const json_t *meta, FILE *out)
+{
+	const char *html = put_until(part_html, "<!--style-->", out);
+	fputs(part_css, out);
+	html = put_until(html, "<!--data-->", out);
+	put_data(d, meta, out);
+	html = put_until(html, "<!--script-->", out);
+	fputs(part_js, out);
+	fputs(html, out);
+}
+
+bool timeline_write_page(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	struct page_data *d = calloc(1, sizeof(*d));
+	json_t *meta = d && page_data_init(d, s) ? meta_of(d) : NULL;
+	if (meta)
+		put_page(d, meta, out);
+	if (d)
+		page_data_fini(d);
+	free(d);
+	bool ok = meta != NULL;
+	json_decref(meta);
+	if (ferror(out))
+		return npu_fail(err, NPU_ERR_IO, "the timeline cannot be written");
+	return ok || npu_fail(err, NPU_ERR_MEMORY, "out of memory for the timeline");
+}
