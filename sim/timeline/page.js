@@ -952,6 +952,9 @@ function showSums() {
 	panel.sums = sums;
 }
 
+/* An end of the page's cycles, where a time is next to it on the screen. */
+const snap = (time) => (time - FROM) * scale < 4 ? FROM : (TO - time) * scale < 4 ? TO : time;
+
 /* A box over times and lanes; without a top over all lanes. */
 function setBox(from, to, top, bottom) {
 	const low = Math.max(FROM, Math.round(Math.min(from, to))), high = Math.min(TO, Math.round(Math.max(from, to)));
@@ -1091,7 +1094,7 @@ canvas.addEventListener('pointermove', (event) => {
 	$('tip').hidden = true;
 	if (drag.box) {
 		const top = drag.ruler ? null : drag.y + drag.scroll;
-		setBox(timeAt(Math.max(x, GUTTER)), drag.from + (drag.x - GUTTER) / scale, top, y + view.scrollTop);
+		setBox(snap(timeAt(Math.max(x, GUTTER))), snap(drag.from + (drag.x - GUTTER) / scale), top, y + view.scrollTop);
 		return;
 	}
 	const cycles = (drag.x - x) / scale;
@@ -1253,6 +1256,9 @@ function stateTable(title, engines, path) {
 			rows.push(element('tr', null, element('th', null, ...(STATES.includes(s) ? [swatch('var(--' + s + ')')] : []), s),
 				...names.map((n) => figure(path + '.' + n + '.' + of(n)[0], of(n)[1]))));
 	}
+	const others = new Set(names.flatMap((n) => Object.keys(engines[n]).filter((k) => typeof engines[n][k] === 'number' && !['active', 'busy', 'idle'].includes(k))));
+	for (const key of others)
+		rows.push(element('tr', null, element('th', null, words(key)), ...names.map((n) => figure(path + '.' + n + '.' + key, engines[n][key]))));
 	return element('div', null, element('h2', null, title), element('table', null, element('thead', null,
 		element('tr', null, element('th', null, 'cycles'), ...names.map((n) => element('th', null, n)))), element('tbody', null, ...rows)));
 }
