@@ -442,8 +442,8 @@ function drawSlices(lane) {
 				if (b - a > 24 && !(states && palette[c] === colors.states[IDLE]))
 					labels.push(first, a, b);
 			}
-			/* What shares the pixel of its end and is less than it goes with it. */
-			pixel = Math.max(pixel + 1, Math.ceil(x1 - 0.5));
+			pixel = Math.max(pixel + 1, Math.ceil(x1 - 0.5)); /* what shares less than half of its last pixel goes with it */
+			i++;
 			continue;
 		}
 		column(pixel, first, i = Math.max(above(from, n, t0 + (pixel + 1) / k, first), first + 1));
