@@ -61,7 +61,7 @@ const insn = {
 	region: new Uint32Array(N), bytes: new Float64Array(N), macs: new Float64Array(N), issued: new Time(N),
 	head: new Time(N), start: new Time(N), end: new Time(N), template: new Uint32Array(N),
 	posters: [new Uint32Array(N), new Uint32Array(N)], /* number + 1; 0: none */
-	firstLane: new Int16Array(N).fill(-1), firstFrom: new Time(N), lastLane: new Int16Array(N).fill(-1), lastTo: new Time(N),
+	firstLane: new Int32Array(N).fill(-1), firstFrom: new Time(N), lastLane: new Int32Array(N).fill(-1), lastTo: new Time(N),
 };
 
 function readInsns() {
@@ -162,6 +162,12 @@ function readCurve(lane, id) {
 	lane.from[n] = TO;
 	lane.to = lane.from.subarray(1);
 }
+
+/* What a curve can at most be, where the machine says so. */
+const limits = new Map([['SRAM live', report.hw.sram.size], ['accumulators live', report.hw.accum.size],
+	...ENGINES.map((e) => [e + ' queue', report.hw.sequencer.queue_depth])]);
+const highest = (lane) => limits.has(lane.title) ? amount(lane.max, lane.unit === 'bytes' ? 'bytes' : '') + ' of ' + amount(limits.get(lane.title), lane.unit) :
+	amount(lane.max, lane.unit);
 
 /* Operations get their colours in the order of the table, those that occur only. */
 const OPCOLORS = 10, opColors = new Map();
@@ -296,7 +302,7 @@ function above(ends, n, time, low = 0) {
 
 /* -- layout -- */
 
-const GUTTER = 132, RULER = 26, GAP = 2;
+const GUTTER = 158, RULER = 26, GAP = 2;
 const HEIGHTS = { regions: 17, work: 21, drain: 14, instants: 12, states: 15, critical: 17, curve: 38 };
 let contentHeight = RULER + 4;
 lanes.forEach((lane, i) => {
@@ -633,7 +639,7 @@ function drawGutter() {
 		g.fillText(lane.title, 8, y + (lane.kind === 'curve' ? 14 : lane.height / 2 + 4));
 		if (lane.kind === 'curve') {
 			g.fillStyle = colors.faint;
-			g.fillText('max ' + amount(lane.max, lane.unit), 8, y + 29);
+			g.fillText('max ' + highest(lane), 8, y + 29);
 		}
 	}
 	g.fillStyle = colors.line;
@@ -714,7 +720,7 @@ function bytes(n) {
 	const power = Math.min(Math.floor(Math.log2(n) / 10), 4);
 	return +(n / 1024 ** power).toFixed(2) + ' ' + ['', 'KiB', 'MiB', 'GiB', 'TiB'][power];
 }
-const amount = (value, unit) => unit === 'bytes' ? bytes(value) : +value.toPrecision(4) + ' ' + unit;
+const amount = (value, unit) => unit === 'bytes' ? bytes(value) : (+value.toPrecision(4) + ' ' + unit).trim();
 
 /* -- elements -- */
 
@@ -806,7 +812,7 @@ function tipFor(hit) {
 	const row = lane.kind === 'curve' ? -1 : lane.row[i];
 	if (lane.kind === 'curve') {
 		tip.append(element('b', null, lane.title), facts([['value', amount(lane.value[i], lane.unit)],
-			['exactly', lane.unit === 'bytes' ? count(lane.value[i]) : ''], ['highest', amount(lane.max, lane.unit)], ['cycles', span]]));
+			['exactly', lane.unit === 'bytes' ? count(lane.value[i]) : ''], ['highest', highest(lane)], ['cycles', span]]));
 	} else if (lane.kind === 'states') {
 		const doc = isSequencer(lane) ? '' : meta.states[lane.color[i]][2];
 		tip.append(element('b', null, lane.title + ': ' + nameOf(lane, i)), facts([['', doc], ['cycles', span],

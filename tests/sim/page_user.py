@@ -74,7 +74,7 @@ def sums_a_box(browser, report):
     """All of the run by a drag on the ruler: the report's figures by engine, cause and region."""
     left, top, right = browser.run('''(() => { const r = document.getElementById('canvas').getBoundingClientRect();
         return [r.left, r.top, r.right]; })()''')
-    browser.drag(left + 133, top + 12, right + 40, top + 14)
+    browser.drag(left + 159, top + 12, right + 40, top + 14)
     box = browser.run('npusim.box()')
     same((box['from'], box['to']), (0, report['cycles']), 'the box')
     rows = table(browser, '#by-engine')
@@ -210,7 +210,7 @@ def searches(browser, rows):
 def pixels(browser):
     """How many pixels of each colour the lanes have."""
     return browser.run('''(() => { npusim.draw(); const c = document.getElementById('canvas');
-        const d = c.getContext('2d').getImageData(133, 27, c.width - 133, c.height - 27).data, seen = {};
+        const d = c.getContext('2d').getImageData(159, 27, c.width - 159, c.height - 27).data, seen = {};
         for (let i = 0; i < d.length; i += 4) { const k = (d[i] << 16 | d[i + 1] << 8 | d[i + 2]).toString(16).padStart(6, '0');
             seen[k] = (seen[k] || 0) + 1; } return seen; })()''')
 
