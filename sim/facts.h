@@ -31,7 +31,7 @@ void facts_fini(struct facts *);
 /* The texts hold until the next call. */
 struct insn_facts facts_of(struct facts *, uint32_t insn);
 
-/* Of what it works on, for people: "128 x 64 by 64 x 256, fp16 by int8", "128 x 64 fp16", "" of a sync. Into `out`. */
+/* Of what it works on, for people: "128 x 64 by 64 x 256, fp16 by int8", "128 x 64, fp16 of fp32", "" of a sync. Into `out`. */
 void facts_shape(const struct npu_insn *, char *out, size_t size);
 
 /* Tells all facts but empty ones, in one order and under one name each ("at head", "stall wait_load"). */

@@ -1044,6 +1044,7 @@ function look(from, to) {
 	const middle = (from + to) / 2;
 	shown.from = Math.max(FROM, Math.min(middle - length / 2, TO - length));
 	shown.to = shown.from + length;
+	scale = (width - GUTTER) / length; /* what is asked before the next drawing goes by the new view */
 	redraw();
 }
 

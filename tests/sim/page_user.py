@@ -39,7 +39,7 @@ def place(browser, text, first=0):
     """Where on the screen the slice of an instruction is whose text begins so, the first from a number on: its middle, and
     its number."""
     return browser.run('''(() => {
-        const p = npusim, box = document.getElementById('canvas').getBoundingClientRect();
+        const p = npusim, box = p.draw() >= 0 && document.getElementById('canvas').getBoundingClientRect();
         for (let row = %d; row < p.insn.number.length; row++)
             if (p.textOf(row)[0].startsWith(%s)) {
                 const lane = p.lanes[p.insn.firstLane[row]];
