@@ -137,9 +137,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The whole run, and windows of it. */
 START_TEST(flows_pair_up_and_go_forward)
 {
+	uint64_t part = simulation->account.cycles / 3, whole = program->ninsns;
+	if (_i > 0)
+		simulation->request.window = (struct timeline_window){ (uint64_t)(_i - 1) * part, (uint64_t)_i * part };
 	struct read_trace *t = read_back();
+	ck_assert(_i == 0 ? t->details == whole : t->details < whole);
 	ck_assert_uint_gt(t->nout, 0);
 	ck_assert_uint_eq(t->nout, t->nin);
 	for (uint64_t i = 0; i < t->nout; i++)
@@ -176,6 +181,31 @@ START_TEST(counters_say_what_the_report_says)
 		ck_assert_double_eq(read_track(t, name)->area, (double)queued);
 		ck_assert_double_eq(read_track(t, name)->value, 0);
 	}
+	read_free(t);
+}
+END_TEST
+
+START_TEST(curves_of_windows_side_by_side_add_up_to_those_of_the_run)
+{
+	struct read_trace *t = read_back();
+	uint64_t cycles = simulation->account.cycles, length = cycles / 4 + 1;
+	static const char *const names[] = { "SRAM live", "accumulators live", "load queue", "matrix queue", "DRAM read" };
+	enum { CURVES = sizeof(names) / sizeof(names[0]) };
+	double sums[CURVES] = { 0 };
+	for (uint64_t from = 0; from < cycles; from += length) {
+		uint64_t to = from + length < cycles ? from + length : cycles;
+		simulation->request.window = (struct timeline_window){ from, to };
+		struct read_trace *part = read_back();
+		for (unsigned i = 0; i < CURVES; i++) {
+			const struct read_track *track = read_track(part, names[i]);
+			ck_assert_uint_gt(track->values, 0); /* what holds at the beginning is told */
+			ck_assert_uint_le(track->last, to);
+			sums[i] += track->area + track->value * (double)(to - track->last);
+		}
+		read_free(part);
+	}
+	for (unsigned i = 0; i < CURVES; i++)
+		ck_assert_double_eq_tol(sums[i], read_track(t, names[i])->area, 1e-6 * sums[i]);
 	read_free(t);
 }
 END_TEST
@@ -330,7 +360,8 @@ int main(void)
 	tcase_add_test(t, the_sequencer_lane_adds_up_to_the_report);
 	tcase_add_test(t, every_instruction_is_shown_once);
 	tcase_add_test(t, the_matrix_lane_shows_streaming_and_the_drain_lane_the_rest);
-	tcase_add_test(t, flows_pair_up_and_go_forward);
+	tcase_add_loop_test(t, flows_pair_up_and_go_forward, 0, 4);
+	tcase_add_test(t, curves_of_windows_side_by_side_add_up_to_those_of_the_run);
 	tcase_add_test(t, counters_say_what_the_report_says);
 	tcase_add_test(t, regions_have_a_lane_a_depth_and_more_where_they_overlap);
 	tcase_add_test(t, the_same_run_gives_the_same_bytes);
