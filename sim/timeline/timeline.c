@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timeline files: the extension chooses the format. */
+#include "isa/plain.h"
 #include "sim/output.h"
 #include "sim/simulate_parts.h"
 #include "sim/timeline/formats.h"
@@ -125,8 +126,10 @@ void timeline_tell(const struct simulation *s, const char *path, FILE *out)
 	struct timeline_window window = timeline_window(s);
 	struct timeline_dropped dropped;
 	struct stat st;
+	char shown[2048];
+	npu_plain(path, strlen(path), shown, sizeof(shown));
 	if (s->request.window.to > 0 && timeline_dropped(s, &dropped)) {
-		fprintf(out, "npusim: %s: cycles %" PRIu64 ":%" PRIu64 " of %" PRIu64 "; ", path, window.from, window.to,
+		fprintf(out, "npusim: %s: cycles %" PRIu64 ":%" PRIu64 " of %" PRIu64 "; ", shown, window.from, window.to,
 			s->account.cycles);
 		if (format && format->write == timeline_write_csv)
 			fprintf(out, "%" PRIu64 " of %" PRIu32 " instructions are left out\n", dropped.insns,
@@ -137,7 +140,7 @@ void timeline_tell(const struct simulation *s, const char *path, FILE *out)
 	}
 	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES)
 		fprintf(out, "npusim: %s: warning: %" PRIu64 " MB take a viewer long to open; --timeline-window A:B writes a part\n",
-			path, (uint64_t)st.st_size / MEGABYTE);
+			shown, (uint64_t)st.st_size / MEGABYTE);
 }
 
 const char *timeline_advice(const char *path)

@@ -48,7 +48,8 @@ cp names.npu "$name"
 for file in names.npu "$name"; do
     try 0 run "$file" --values --dump "$(printf 'o%s' '\x1b[31m\x07\xff\xc2\x9b\xe2\x80\xae')=dumped" --regions
     grep -qF 'p\x1b[31m\x07\xff\xc2\x9b\xe2\x80\xae' out || fail "the name is not shown: $(head -3 out)"
-    try 0 run "$file" --report - --timeline t.pftrace
+    try 0 run "$file" --report - --timeline t.pftrace --timeline t.html --timeline "t$bad.csv" --timeline-window 0:100
+    clean t.html "the page"
     try 1 check "$file" --all --redundant
     try 1 check "$file" --format json
     try 1 check "$file" --format sarif
