@@ -3,6 +3,7 @@
 #include "sim/budget.h"
 #include "isa/access.h"
 #include "isa/units.h"
+#include "sim/report_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct row {
 	uint64_t bytes; /* of the largest */
 	uint64_t total;
 	unsigned copies, uses;
+	uint64_t loads, stores; /* instructions that fill and empty them */
 };
 
 struct budget {
@@ -69,6 +71,13 @@ static unsigned use_of(const struct npu_insn *insn, const struct npu_access *a)
 	return 0;
 }
 
+static void count_use(struct row *row, unsigned use)
+{
+	row->uses |= use;
+	row->loads += (use & (LOADED | GATHERED)) != 0;
+	row->stores += (use & STORED) != 0;
+}
+
 static void add_uses(struct budget *b, const struct npu_program *p, uint32_t insn)
 {
 	struct npu_access access[NPU_MAX_ACCESSES];
@@ -81,7 +90,7 @@ static void add_uses(struct budget *b, const struct npu_program *p, uint32_t ins
 			uint64_t from = npu_local_offset(buffer->local);
 			if (npu_is_acc(buffer->local) == (access[k].space == NPU_SPACE_ACCUM) && buffer->first <= insn &&
 			    insn < buffer->end && access[k].base >= from && access[k].base < from + buffer->bytes)
-				b->rows[b->row_of[i]].uses |= use_of(&p->insns[insn], &access[k]);
+				count_use(&b->rows[b->row_of[i]], use_of(&p->insns[insn], &access[k]));
 		}
 	}
 }
@@ -146,18 +155,45 @@ static bool print(const struct budget *b, const struct npu_limits *has, FILE *ou
 	return report_table_print(table, out, style);
 }
 
+static bool budget_init(struct budget *b, const struct npu_program *p)
+{
+	b->rows = calloc(p->nbuffers + 1, sizeof *b->rows);
+	b->row_of = calloc(p->nbuffers + 1, sizeof *b->row_of);
+	if (!b->rows || !b->row_of)
+		return false;
+	for (uint32_t i = 0; i < p->nbuffers; i++)
+		add_buffer(b, p, i);
+	for (uint32_t i = 0; i < p->ninsns; i++)
+		add_uses(b, p, i);
+	return true;
+}
+
+static void budget_fini(struct budget *b)
+{
+	free(b->rows);
+	free(b->row_of);
+}
+
 bool budget_print(const struct npu_program *p, const struct npu_limits *has, FILE *out, const struct report_style *style)
 {
 	struct budget b = { 0 };
-	b.rows = calloc(p->nbuffers + 1, sizeof *b.rows);
-	b.row_of = calloc(p->nbuffers + 1, sizeof *b.row_of);
-	bool ok = b.rows && b.row_of;
-	for (uint32_t i = 0; ok && i < p->nbuffers; i++)
-		add_buffer(&b, p, i);
-	for (uint32_t i = 0; ok && i < p->ninsns; i++)
-		add_uses(&b, p, i);
-	ok = ok && print(&b, has, out, style);
-	free(b.rows);
-	free(b.row_of);
+	bool ok = budget_init(&b, p) && print(&b, has, out, style);
+	budget_fini(&b);
 	return ok;
+}
+
+json_t *budget_json(const struct npu_program *p)
+{
+	struct budget b = { 0 };
+	json_t *rows = budget_init(&b, p) ? json_array() : NULL;
+	for (uint32_t i = 0; rows && i < b.n; i++) {
+		const struct row *r = &b.rows[i];
+		json_array_append_new(rows, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:s}", "name", report_json_text(r->name),
+						      "memory", r->accum ? "accum" : "sram", "copies", (json_int_t)r->copies,
+						      "bytes", (json_int_t)r->bytes, "total_bytes", (json_int_t)r->total,
+						      "loads", (json_int_t)r->loads, "stores", (json_int_t)r->stores, "role",
+						      role(r)));
+	}
+	budget_fini(&b);
+	return rows;
 }

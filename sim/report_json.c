@@ -3,7 +3,9 @@
 #include "sim/report_json.h"
 
 #include "isa/plain.h"
+#include "sim/budget.h"
 #include "sim/facts.h"
+#include "sim/insn_work.h"
 #include "sim/memory_plugin.h"
 #include "sim/values.h"
 
@@ -200,7 +202,7 @@ json_t *report_json_sequencer(const struct simulation *s)
 	return sequencer;
 }
 
-static json_t *insn_json(const struct insn_facts *f)
+static json_t *insn_json(const struct insn_facts *f, const struct insn_work *work)
 {
 	json_t *row = json_object(), *stalls = json_object();
 	json_object_set_new(row, "engine", json_string(npu_engine_name(f->event->engine)));
@@ -209,6 +211,13 @@ static json_t *insn_json(const struct insn_facts *f)
 	json_object_set_new(row, "region", report_json_text(f->region));
 	json_object_set_new(row, "dram_bytes", json_UINT(f->bytes));
 	json_object_set_new(row, "macs", json_UINT(f->macs));
+	json_object_set_new(row, "bursts", json_UINT(work->bursts));
+	json_object_set_new(row, "granule_bytes", json_UINT(work->granule_bytes));
+	json_object_set_new(row, "rearranged_bytes", json_UINT(work->rearranged_bytes));
+	json_object_set_new(row, "m", json_UINT(work->m));
+	json_object_set_new(row, "n", json_UINT(work->n));
+	json_object_set_new(row, "k", json_UINT(work->k));
+	json_object_set_new(row, "drain", json_UINT(work->drain));
 	json_object_set_new(row, "issued", json_UINT(f->event->issued));
 	json_object_set_new(row, "ready", json_UINT(f->event->head));
 	json_object_set_new(row, "start", json_UINT(f->event->start));
@@ -224,15 +233,80 @@ static json_t *insn_json(const struct insn_facts *f)
 json_t *report_json_instructions(const struct simulation *s)
 {
 	json_t *rows = json_array();
+	struct insn_works works = { 0 };
 	struct facts *facts = s->request.want_insns ? calloc(1, sizeof(*facts)) : NULL;
-	if (facts && facts_init(facts, s))
-		for (uint32_t i = 0; i < s->request.program->ninsns; i++) {
-			struct insn_facts f = facts_of(facts, i);
-			json_array_append_new(rows, insn_json(&f));
-		}
+	bool ok = facts && facts_init(facts, s) && insn_works_init(&works, s);
+	for (uint32_t i = 0; ok && i < s->request.program->ninsns; i++) {
+		struct insn_facts f = facts_of(facts, i);
+		struct insn_work work = insn_works_next(&works, i);
+		json_array_append_new(rows, insn_json(&f, &work));
+	}
+	insn_works_fini(&works);
 	if (facts)
 		facts_fini(facts);
 	free(facts);
+	return rows;
+}
+
+json_t *report_json_buffers(const struct simulation *s)
+{
+	return s->request.want_insns ? budget_json(s->request.program) : json_array();
+}
+
+/* The wait of an instruction that its engine stood still for: of those on that poster, the one that was satisfied last. */
+static uint32_t waited_for(const struct simulation *s, uint32_t i, enum npu_engine poster)
+{
+	const struct npu_insn *insn = &s->request.program->insns[i];
+	const struct probe_insn *events = s->record.events;
+	uint32_t found = UINT32_MAX;
+	uint64_t last = 0;
+	for (unsigned w = 0; w < NPU_SYNC_SLOTS; w++) {
+		uint32_t by = events[i].enabled_by[w];
+		if (insn->wait[w].count == 0 || s->request.program->sems[insn->wait[w].sem].poster != poster)
+			continue;
+		uint64_t end = by == PROBE_NOBODY ? 0 : events[by].end;
+		if (found == UINT32_MAX || end > last) {
+			found = insn->wait[w].sem;
+			last = end;
+		}
+	}
+	return found;
+}
+
+json_t *report_json_semaphores(const struct simulation *s)
+{
+	static const struct {
+		enum npu_state state;
+		enum npu_engine poster;
+	} waits[] = { { NPU_STATE_WAIT_LOAD, NPU_ENGINE_LOAD },     { NPU_STATE_WAIT_STORE, NPU_ENGINE_STORE },
+		      { NPU_STATE_WAIT_MATRIX, NPU_ENGINE_MATRIX }, { NPU_STATE_WAIT_VECTOR, NPU_ENGINE_VECTOR } };
+	const struct npu_program *p = s->request.program;
+	json_t *rows = json_array();
+	struct insn_states states = { 0 };
+	uint64_t *cycles = s->request.want_insns ? calloc(p->nsems + 1u, sizeof(*cycles)) : NULL;
+	bool ok = cycles && insn_states_init(&states, &s->record);
+	for (uint32_t i = 0; ok && i < p->ninsns; i++) {
+		uint64_t of[NPU_STATES] = { 0 };
+		insn_states_of(&states, i, of);
+		for (unsigned w = 0; w < sizeof(waits) / sizeof(waits[0]); w++) {
+			uint32_t sem = of[waits[w].state] > 0 ? waited_for(s, i, waits[w].poster) : UINT32_MAX;
+			if (sem != UINT32_MAX)
+				cycles[sem] += of[waits[w].state];
+		}
+	}
+	for (uint32_t i = 0; ok && i < p->nsems; i++) {
+		const struct npu_sem *sem = &p->sems[i];
+		json_t *row = json_object();
+		json_object_set_new(row, "name", report_json_text(sem->name));
+		json_object_set_new(row, "poster", json_string(sem->poster < NPU_ENGINES ? npu_engine_name(sem->poster) : ""));
+		json_object_set_new(row, "waiter", json_string(sem->waiter < NPU_ENGINES ? npu_engine_name(sem->waiter) : ""));
+		json_object_set_new(row, "initial", json_UINT(sem->initial));
+		json_object_set_new(row, "wait_cycles", json_UINT(cycles[i]));
+		json_array_append_new(rows, row);
+	}
+	if (ok)
+		insn_states_fini(&states);
+	free(cycles);
 	return rows;
 }
 
