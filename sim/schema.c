@@ -37,6 +37,12 @@ static const struct row model_rows[] = {
 };
 enum { MODEL_ROWS = sizeof(model_rows) / sizeof(model_rows[0]) };
 
+static const struct row explain_rows[] = {
+#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#include "sim/cmd/explain_report.def"
+};
+enum { EXPLAIN_ROWS = sizeof(explain_rows) / sizeof(explain_rows[0]) };
+
 static json_t *type_json(enum type type)
 {
 	switch (type) {
@@ -228,6 +234,25 @@ bool check_schema(FILE *out, struct npu_error *err)
 	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 }
 
+static void print_rows(const struct row *all, unsigned n, FILE *out)
+{
+	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "| `%s` | %s | %s |\n", all[i].path, all[i].unit, all[i].doc);
+}
+
+bool explain_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = schema_of("npusim.explain/1", explain_rows, EXPLAIN_ROWS);
+	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+}
+
+bool explain_schema_markdown(FILE *out)
+{
+	print_rows(explain_rows, EXPLAIN_ROWS, out);
+	return !ferror(out);
+}
+
 bool model_schema(FILE *out, struct npu_error *err)
 {
 	json_t *schema = schema_of("npusim.model/1", model_rows, MODEL_ROWS);
@@ -235,13 +260,6 @@ bool model_schema(FILE *out, struct npu_error *err)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	add_hw(member(schema, "hw", true));
 	return print_schema(schema, out, err);
-}
-
-static void print_rows(const struct row *all, unsigned n, FILE *out)
-{
-	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
-	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "| `%s` | %s | %s |\n", all[i].path, all[i].unit, all[i].doc);
 }
 
 bool check_schema_markdown(FILE *out)

@@ -20,4 +20,8 @@ bool check_schema_markdown(FILE *);
 bool model_schema(FILE *, struct npu_error *);
 bool model_schema_markdown(FILE *);
 
+/* Likewise npusim.explain/1, out of sim/cmd/explain_report.def. */
+bool explain_schema(FILE *, struct npu_error *);
+bool explain_schema_markdown(FILE *);
+
 #endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npusim explain: why a run takes as long as it does, and what would help. */
+#include "sim/explain.h"
+
+#include "isa/units.h"
+#include "sim/cli_work.h"
+#include "sim/cmd/report_file.h"
+#include "sim/forks.h"
+#include "sim/report_json.h"
+#include "sim/report_read.h"
+#include "sim/report_table.h"
+#include "sim/rerun.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IDEALS = 5, RUNS = 1 + IDEALS + IDEALS * (IDEALS - 1) / 2, JOBS = RUNS + EXPLAIN_RULES * EXPLAIN_TRIES };
+
+/* Runs of --what-if: the run itself, each part ideal, each pair, then what the findings would try. */
+struct what_if {
+	struct rerun_job jobs[JOBS];
+	unsigned n, ntries;
+	unsigned of[EXPLAIN_RULES][EXPLAIN_TRIES]; /* job of a finding's try */
+};
+
+static const char *ideal_names(unsigned ideal, char out[64])
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (unsigned bit = 0; bit < IDEALS; bit++)
+		if (ideal & 1u << bit)
+			used += (size_t)snprintf(out + used, 64 - used, "%s%s", used ? "," : "", simulate_ideal_name(bit));
+	return out;
+}
+
+static void plan(struct what_if *w, const struct explain *x)
+{
+	w->jobs[w->n++] = (struct rerun_job){ .settings = "" };
+	for (unsigned i = 0; i < IDEALS; i++)
+		w->jobs[w->n++] = (struct rerun_job){ .settings = "", .ideal = 1u << i };
+	for (unsigned i = 0; i < IDEALS; i++)
+		for (unsigned j = i + 1; j < IDEALS; j++)
+			w->jobs[w->n++] = (struct rerun_job){ .settings = "", .ideal = 1u << i | 1u << j };
+	for (unsigned i = 0; i < x->nfindings; i++)
+		for (unsigned t = 0; t < x->findings[i].ntries; t++) {
+			w->of[i][t] = w->n;
+			w->jobs[w->n++] = (struct rerun_job){ .settings = x->findings[i].tries[t] };
+		}
+}
+
+static bool run_what_if(struct what_if *w, const struct explain *x, const struct rerun *r, struct npu_error *err)
+{
+	plan(w, x);
+	if (!rerun_jobs(r, w->jobs, w->n, err))
+		return false;
+	if (!w->jobs[0].ok)
+		return npu_fail(err, NPU_ERR_VALUE, "the run cannot be repeated: %s", w->jobs[0].why);
+	if ((double)w->jobs[0].cycles != x->cycles)
+		return npu_fail(err, NPU_ERR_VALUE, "the run takes %s cycles, but the report tells of %s: it is not of this program, "
+						    "machine and version", npu_count_text(w->jobs[0].cycles).text,
+				npu_count_text((uint64_t)x->cycles).text);
+	return true;
+}
+
+/* ---- tables ---- */
+
+static void print_try(const struct rerun_job *job, const char *settings, double cycles)
+{
+	printf("   try       %s", settings);
+	if (job && job->ok)
+		printf("   simulated: %s cycles, %.3f times as fast; MAC utilisation %.1f %%", npu_count_text(job->cycles).text,
+		       job->cycles ? cycles / (double)job->cycles : 0, 100 * job->mac_utilization);
+	else if (job)
+		printf("   not legal: %.120s", job->why);
+	putchar('\n');
+}
+
+static void print_finding(const struct explain *x, unsigned i, const struct what_if *w)
+{
+	const struct explain_finding *f = &x->findings[i];
+	if (f->energy_uj > 0)
+		printf("%u  %-64s %13.2f uJ\n", i + 1, f->title, f->energy_uj);
+	else
+		printf("%u  %-64s %12s cycles %6.1f %%\n", i + 1, f->title, npu_count_text((uint64_t)f->cycles).text,
+		       100 * f->cycles / x->cycles);
+	for (unsigned k = 0; k < f->nevidence; k++)
+		printf("   %-9s %s\n", k ? "" : "evidence", f->evidence[k]);
+	if (f->place[0])
+		printf("   mostly    %s\n", f->place);
+	printf("   advice    %s\n", f->advice);
+	for (unsigned t = 0; t < f->ntries; t++)
+		print_try(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles);
+}
+
+static bool print_what_if(const struct what_if *w, const struct report_style *style)
+{
+	static const char *const titles[] = { "what if", "cycles", "speed-up", NULL };
+	struct report_table *t = report_table_new(titles);
+	char names[64];
+	for (unsigned i = 1; t && i < RUNS; i++) {
+		const struct rerun_job *job = &w->jobs[i];
+		report_table_row(t, ideal_names(job->ideal, names));
+		if (!job->ok)
+			continue;
+		report_table_count(t, job->cycles);
+		report_table_real(t, job->cycles ? (double)w->jobs[0].cycles / (double)job->cycles : 0, 3);
+	}
+	putchar('\n');
+	return t && report_table_print(t, stdout, style);
+}
+
+static bool print_text(const struct explain *x, const struct what_if *w)
+{
+	const char *no_color = getenv("NO_COLOR"), *machine = report_text(x->report, "hw.name");
+	struct report_style style = { .color = isatty(STDOUT_FILENO) && !(no_color && *no_color) };
+	double still = x->cycles - x->active[NPU_ENGINE_MATRIX];
+	printf("%s on %s%s: %s cycles, bound by %s; ", report_text(x->report, "command.subject"), machine,
+	       json_array_size(report_value(x->report, "hw.changed")) ? ", changed" : "",
+	       npu_count_text((uint64_t)x->cycles).text, report_text(x->report, "bound"));
+	printf("the array stands still for %s (%.1f %%)\n", npu_count_text((uint64_t)(still > 0 ? still : 0)).text,
+	       still > 0 ? 100 * still / x->cycles : 0);
+	for (unsigned i = 0; i < x->nfindings; i++) {
+		putchar('\n');
+		print_finding(x, i, w);
+	}
+	if (x->nfindings == 0)
+		printf("\nno rule finds more than its least share of the cycles\n");
+	if (w && !print_what_if(w, &style))
+		return false;
+	if (x->nfindings || w)
+		printf("\nA gain is an upper bound unless marked simulated; gains of different rules do not add.\n");
+	if (x->unasked)
+		printf("%u rules were not asked: the report has no rows of instructions; npusim run ... --report R.json "
+		       "--instructions writes them\n", x->unasked);
+	return true;
+}
+
+/* ---- JSON ---- */
+
+static json_t *job_json(const struct rerun_job *job, double cycles)
+{
+	if (!job->ok)
+		return json_pack("{s:b, s:s, s:n, s:n}", "simulated", 0, "why", job->why, "cycles", "speed_up");
+	return json_pack("{s:b, s:s, s:I, s:f}", "simulated", 1, "why", "", "cycles", (json_int_t)job->cycles, "speed_up",
+			 job->cycles ? cycles / (double)job->cycles : 0.0);
+}
+
+static json_t *try_json(const struct rerun_job *job, const char *settings, double cycles)
+{
+	json_t *row = job ? job_json(job, cycles) : json_pack("{s:b, s:s, s:n, s:n}", "simulated", 0, "why", "", "cycles", "speed_up");
+	if (row)
+		json_object_set_new(row, "settings", json_string(settings));
+	return row;
+}
+
+static json_t *finding_json(const struct explain *x, unsigned i, const struct what_if *w)
+{
+	const struct explain_finding *f = &x->findings[i];
+	json_t *evidence = json_array(), *tries = json_array();
+	for (unsigned k = 0; k < f->nevidence; k++)
+		json_array_append_new(evidence, json_string(f->evidence[k]));
+	for (unsigned t = 0; t < f->ntries; t++)
+		json_array_append_new(tries, try_json(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles));
+	return json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:o, s:s, s:o}", "rule", explain_rule_name(f->rule), "title", f->title,
+			 "cycles", (json_int_t)f->cycles, "cycles_fraction", f->cycles / x->cycles, "energy_uj", f->energy_uj,
+			 "place", f->place, "evidence", evidence, "advice", f->advice, "try", tries);
+}
+
+static json_t *to_json(const struct explain *x, const struct what_if *w)
+{
+	json_t *report = report_begin("npusim.explain/1", "explain", report_text(x->report, "command.subject"));
+	json_t *findings = json_array(), *ifs = json_array();
+	char names[64];
+	for (unsigned i = 0; i < x->nfindings; i++)
+		json_array_append_new(findings, finding_json(x, i, w));
+	for (unsigned i = 1; w && i < RUNS; i++) {
+		json_t *row = job_json(&w->jobs[i], x->cycles);
+		json_object_set_new(row, "ideal", json_string(ideal_names(w->jobs[i].ideal, names)));
+		json_array_append_new(ifs, row);
+	}
+	json_object_set_new(report, "run", json_string(report_text(x->report, "command.line")));
+	json_object_set_new(report, "cycles", json_integer((json_int_t)x->cycles));
+	json_object_set_new(report, "bound", json_string(report_text(x->report, "bound")));
+	json_object_set_new(report, "rules_not_asked", json_integer(x->unasked));
+	json_object_set_new(report, "findings", findings);
+	json_object_set_new(report, "what_if", ifs);
+	return report;
+}
+
+/* ---- the command ---- */
+
+static int explain_report(const struct cli *cli, const json_t *report, const struct rerun *r)
+{
+	struct npu_error err = { 0 };
+	struct explain *x = calloc(1, sizeof *x);
+	struct what_if *w = cli_value(cli, "what-if") ? calloc(1, sizeof *w) : NULL;
+	if (!x || (cli_value(cli, "what-if") && !w)) {
+		free(x);
+		free(w);
+		return cli_usage("out of memory");
+	}
+	int status = 0;
+	if (!explain_init(x, report, &err) || (w && !run_what_if(w, x, r, &err))) {
+		status = cli_fail(&err);
+	} else {
+		if (report_wants_lines(cli) && !print_text(x, w))
+			status = cli_usage("out of memory");
+		int written = cli_value(cli, "report") ? report_finish(cli, to_json(x, w)) : 0;
+		status = status ? status : written;
+	}
+	explain_fini(x);
+	free(x);
+	free(w);
+	return status;
+}
+
+/* What the child that runs the program of the command line needs and tells. */
+struct first_run {
+	const struct cli *cli;
+	FILE *file; /* its report */
+};
+
+/* As `npusim run --instructions` does; the report goes into the file. */
+static int simulate_program(const struct cli *cli, const struct work *work, void *context)
+{
+	struct npu_error err = { 0 };
+	struct simulation_request request = {
+		.hw = &work->config.hw, .dram_part = work->config.dram_part, .title = work->config.title,
+		.preset = work->config.preset, .changes = work->config.changes, .program = work->program, .command = "run",
+		.subject = work->subject, .kernel = work->kernel, .args = work->kernel ? &work->args : NULL,
+		.macro = work->macro, .want_record = true, .want_insns = true,
+		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
+	};
+	(void)cli;
+	struct simulation *s = simulate(&request, &err);
+	if (!s)
+		return cli_fail(&err);
+	bool ok = report_write_json(s, context, &err) && fflush(context) == 0;
+	simulation_free(s);
+	return ok ? 0 : cli_usage("the report of the run cannot be kept: no room for a temporary file");
+}
+
+static bool run_first(void *ctx, unsigned i, void *answer, struct npu_error *err)
+{
+	struct first_run *first = ctx;
+	(void)i;
+	(void)err;
+	*(int *)answer = work_run(first->cli, simulate_program, first->file);
+	return true;
+}
+
+static const char *first_name(void *ctx, unsigned i)
+{
+	(void)i;
+	return ((struct first_run *)ctx)->cli->words[0];
+}
+
+/* In a child, for a process that has run a machine once has no second one to give to those of --what-if. */
+static int run_program(const struct cli *cli, json_t **report)
+{
+	struct npu_error err = { 0 };
+	struct first_run first = { cli, tmpfile() };
+	int status = 0;
+	if (!first.file)
+		return cli_usage("no temporary file for the report of the run");
+	struct forks forks = { .n = 1, .parallel = 1, .ctx = &first, .answers = &status, .answer_bytes = sizeof status,
+			       .run = run_first, .name = first_name };
+	if (!forks_run(&forks, &err)) {
+		status = cli_fail(&err);
+	} else if (status == 0) {
+		rewind(first.file);
+		*report = json_loadf(first.file, 0, NULL);
+		status = *report ? 0 : cli_usage("out of memory");
+	}
+	fclose(first.file);
+	return status;
+}
+
+static bool is_report(const char *word)
+{
+	size_t n = strlen(word);
+	return strcmp(word, "-") == 0 || (n > 5 && strcmp(word + n - 5, ".json") == 0);
+}
+
+static int run(struct cli *cli)
+{
+	struct npu_error err = { 0 };
+	struct rerun r = { 0 };
+	const char *word = cli->words[0];
+	json_t *report = NULL;
+	int status = 0;
+	if (is_report(word)) {
+		if (cli->hw || cli->nsets || cli->nparameters)
+			return cli_usage("%s: a report has its machine and its parameters; a kernel or program takes others", word);
+		report = report_read(word, &err);
+		if (!report || (cli_value(cli, "what-if") && !rerun_of_report(&r, report, word, cli_value(cli, "program"), &err)))
+			status = cli_fail(&err);
+	} else if (cli_value(cli, "program")) {
+		return cli_usage("--program %s: of a report; %s is the program", cli_value(cli, "program"), word);
+	} else {
+		rerun_of_cli(&r, cli, word);
+		status = run_program(cli, &report);
+	}
+	if (status == 0)
+		status = explain_report(cli, report, &r);
+	json_decref(report);
+	rerun_fini(&r);
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{ "what-if", 0, NULL, "also run with each part, and each pair of parts, made perfect, and with what the findings would try" },
+	{ "program", 0, "FILE", "of --what-if with a report: where the program of the run is, if it is no kernel" },
+	{ "report", 0, "FILE.json", "write the findings as JSON (npusim.explain/1); - is stdout, instead of the text" },
+	MACRO_INCLUDE_OPTION,
+	{ 0 },
+};
+
+const struct cli_command cmd_explain = {
+	.name = "explain",
+	.synopsis = "R.json|KERNEL|FILE.npu|FILE.npub|./PLUGIN.so [key=value...]",
+	.summary = "why a run takes as long as it does, and what to try",
+	.text = "Findings ordered by the cycles at stake, each with its evidence, the line where most of it is, and what to try. A "
+		"report, of npusim run ... --report R.json --instructions, or a kernel or program that is run for it.\n"
+		"\n"
+		"  npusim explain flash_attention seq=1024 heads=8 --what-if\n"
+		"  npusim run gemm --report r.json --instructions -q && npusim explain r.json\n"
+		"\n"
+		"Cycles at stake are an upper bound of what a remedy can win, and those of different findings do not add; what is "
+		"marked simulated was run.\n",
+	.options = options,
+	.min_words = 1,
+	.max_words = 1,
+	.takes_hardware = true,
+	.takes_parameters = true,
+	.takes_plugins = true,
+	.run = run,
+};

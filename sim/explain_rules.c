@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tests of the rules: when each holds, and how many cycles its remedy could win at most. */
+#include "sim/explain.h"
+
+#include "isa/units.h"
+#include "sim/report_read.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A burst or row below this share of the longest burst is short. */
+static const double SHORT_BURST = 0.6;
+/* More of DRAM touched than this many times what was asked for is waste. */
+static const double WASTE = 1.05;
+static const double FULL_BUS = 0.75;
+
+static void say(struct explain_finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct explain_finding *f, const char *format, ...)
+{
+	va_list args;
+	if (f->nevidence == EXPLAIN_LINES)
+		return;
+	va_start(args, format);
+	vsnprintf(f->evidence[f->nevidence++], EXPLAIN_TEXT, format, args);
+	va_end(args);
+}
+
+static struct npu_text count(double value) { return npu_count_text((uint64_t)(value > 0 ? value : 0)); }
+
+static double least(double a, double b) { return a < b ? a : b; }
+static double most(double a, double b) { return a > b ? a : b; }
+static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+static double figure(const struct explain *x, const char *path)
+{
+	double value = report_real(x->report, path);
+	return isfinite(value) && value > 0 ? value : 0;
+}
+
+static double compute(const struct explain *x)
+{
+	return most(x->active[NPU_ENGINE_MATRIX], x->active[NPU_ENGINE_VECTOR]);
+}
+
+static double dma(const struct explain *x) { return most(x->active[NPU_ENGINE_LOAD], x->active[NPU_ENGINE_STORE]); }
+
+/* Where the weights of rows are largest: by source line, else by instruction text. */
+static void name_place(const struct explain *x, struct explain_finding *f)
+{
+	json_t *sums = json_object();
+	size_t best = x->nrows;
+	double most_weight = 0;
+	for (size_t i = 0; sums && i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		const char *place = r->source[0] ? r->source : r->text;
+		if (x->weights[i] <= 0)
+			continue;
+		double sum = x->weights[i] + json_number_value(json_object_get(sums, place));
+		json_object_set_new(sums, place, json_real(sum));
+		if (sum > most_weight) {
+			most_weight = sum;
+			best = i;
+		}
+	}
+	json_decref(sums);
+	if (best == x->nrows)
+		return;
+	const struct explain_row *r = &x->rows[best];
+	snprintf(f->place, sizeof(f->place), "%.80s%s%.60s%s%s%.60s", r->source, r->source[0] ? "  " : "", r->text,
+		 strlen(r->text) > 60 ? " ..." : "", r->region[0] ? "  region " : "", r->region);
+}
+
+static bool is_paged(const struct explain_row *r)
+{
+	return strncmp(r->text, "gather", 6) == 0 || strncmp(r->text, "scatter", 7) == 0;
+}
+
+/* ---- the rules ---- */
+
+/* Names of the buffers that are loaded again and again and have one copy: "a, b". */
+static void name_single_buffers(const struct explain *x, struct explain_finding *f)
+{
+	char names[EXPLAIN_TEXT] = "";
+	size_t used = 0, i;
+	json_t *row;
+	json_array_foreach(report_value(x->report, "buffers"), i, row) {
+		if (report_count(row, "copies") != 1 || report_count(row, "loads") < 2)
+			continue;
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", report_text(row, "name"));
+		if (used >= sizeof(names))
+			break;
+	}
+	if (names[0])
+		say(f, "loaded again and again into one copy: %.180s", names);
+}
+
+static bool test_OVERLAP(const struct explain *x, struct explain_finding *f)
+{
+	double dma_only = figure(x, "overlap.dma_only"), compute_only = figure(x, "overlap.compute_only");
+	f->cycles = least(dma_only, compute_only);
+	say(f, "%s cycles of data movement alone, %s of computation alone: all of the shorter could hide", count(dma_only).text,
+	    count(compute_only).text);
+	name_single_buffers(x, f);
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].states[NPU_STATE_WAIT_LOAD];
+	name_place(x, f);
+	return true;
+}
+
+/* The semaphore from one engine to another that most cycles were waited for. */
+static const json_t *longest_wait(const struct explain *x, const char *poster, const char *waiter)
+{
+	const json_t *longest = NULL;
+	size_t i;
+	json_t *row;
+	json_array_foreach(report_value(x->report, "semaphores"), i, row) {
+		if (strcmp(report_text(row, "poster"), poster) == 0 && strcmp(report_text(row, "waiter"), waiter) == 0 &&
+		    (!longest || report_count(row, "wait_cycles") > report_count(longest, "wait_cycles")))
+			longest = row;
+	}
+	return longest;
+}
+
+static bool test_CHAIN(const struct explain *x, struct explain_finding *f)
+{
+	double there = x->states[NPU_ENGINE_MATRIX][NPU_STATE_WAIT_VECTOR];
+	double back = x->states[NPU_ENGINE_VECTOR][NPU_STATE_WAIT_MATRIX];
+	f->cycles = least(there, back);
+	say(f, "matrix waits %s cycles for vector, vector %s for matrix", count(there).text, count(back).text);
+	const json_t *from = longest_wait(x, "vector", "matrix"), *to = longest_wait(x, "matrix", "vector");
+	if (from && to)
+		say(f, "matrix waits %s cycles for %.60s, vector %s for %.60s", count((double)report_count(from, "wait_cycles")).text,
+		    report_text(from, "name"), count((double)report_count(to, "wait_cycles")).text, report_text(to, "name"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].states[NPU_STATE_WAIT_VECTOR];
+	name_place(x, f);
+	return true;
+}
+
+static bool test_PAGE(const struct explain *x, struct explain_finding *f)
+{
+	double bytes = 0, bursts = 0, setup = 0, latency = 0, longest = figure(x, "hw.dma.max_burst");
+	bool paged = false;
+	for (size_t i = 0; i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		if (r->bursts <= 1 || r->rearranged_bytes > 0 || r->dram_bytes / r->bursts >= SHORT_BURST * longest)
+			continue;
+		paged = paged || is_paged(r);
+		bytes += r->dram_bytes;
+		bursts += r->bursts;
+		setup += r->states[NPU_STATE_DMA_SETUP];
+		latency += r->states[NPU_STATE_DRAM_LATENCY];
+		x->weights[i] = r->states[NPU_STATE_DMA_SETUP] + r->states[NPU_STATE_DRAM_LATENCY];
+	}
+	if (bursts <= 0)
+		return false;
+	f->cycles = setup + latency;
+	snprintf(f->title, sizeof(f->title), "%s", paged ? "KV pages are too small" : "Rows in DRAM are too short");
+	say(f, "%.1f bytes a burst of at most %.0f: %s bytes in %s bursts", bytes / bursts, longest, count(bytes).text,
+	    count(bursts).text);
+	say(f, "dma_setup %s, dram_latency %s; row hits %.1f %%", count(setup).text, count(latency).text,
+	    100 * figure(x, "dram.row_hit_fraction"));
+	name_place(x, f);
+	return true;
+}
+
+static bool test_LAYOUT(const struct explain *x, struct explain_finding *f)
+{
+	double bytes = 0, service = 0, rate = least(figure(x, "hw.dma.port"), x->peak_bytes);
+	for (size_t i = 0; i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		if (r->rearranged_bytes <= 0)
+			continue;
+		bytes += r->rearranged_bytes;
+		service += r->service;
+		x->weights[i] = r->service;
+	}
+	if (bytes <= 0 || rate <= 0)
+		return false;
+	f->cycles = least(service - bytes / rate, dma(x));
+	say(f, "%s of %s bytes (%.1f %%) change their layout on the way", count(bytes).text, count(x->dram_bytes).text,
+	    percent(bytes, x->dram_bytes));
+	say(f, "they take %s cycles of DMA, and would take %s as they lie", count(service).text, count(bytes / rate).text);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_SRAM(const struct explain *x, struct explain_finding *f)
+{
+	double all = 0, longest = 0;
+	unsigned engine = 0;
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		all += x->states[e][NPU_STATE_SRAM_CONFLICT];
+		if (x->states[e][NPU_STATE_SRAM_CONFLICT] <= longest)
+			continue;
+		longest = x->states[e][NPU_STATE_SRAM_CONFLICT];
+		engine = e;
+	}
+	f->cycles = longest;
+	say(f, "sram_conflict %s cycles of %s, %s of all engines", count(longest).text, npu_engine_name((enum npu_engine)engine),
+	    count(all).text);
+	say(f, "%.0f banks of %.0f bytes a cycle in %.0f groups", figure(x, "hw.sram.banks"), figure(x, "hw.sram.bank_bytes"),
+	    figure(x, "hw.sram.groups"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].states[NPU_STATE_SRAM_CONFLICT];
+	name_place(x, f);
+	return true;
+}
+
+/* Loads from an address that was loaded from before. */
+static void weigh_rereads(const struct explain *x)
+{
+	json_t *seen = json_object();
+	for (size_t i = 0; seen && i < x->nrows; i++) {
+		const char *at = x->rows[i].engine == NPU_ENGINE_LOAD ? strstr(x->rows[i].text, "dram:") : NULL;
+		char address[32];
+		if (!at)
+			continue;
+		snprintf(address, sizeof(address), "%.*s", (int)strcspn(at, " "), at);
+		if (json_object_get(seen, address))
+			x->weights[i] = x->rows[i].dram_bytes;
+		json_object_set_new(seen, address, json_true());
+	}
+	json_decref(seen);
+}
+
+/* Bytes of tensors that were read before. */
+static double read_again(const struct explain *x)
+{
+	double again = 0;
+	size_t i;
+	json_t *row;
+	json_array_foreach(report_value(x->report, "tensors"), i, row) {
+		double read = (double)report_count(row, "read_bytes"), unique = (double)report_count(row, "unique_bytes");
+		again += unique > 0 && read >= 2 * unique ? read - unique : 0;
+	}
+	return again;
+}
+
+static bool test_REREAD(const struct explain *x, struct explain_finding *f)
+{
+	enum { NAMED = 3 };
+	double again = 0, fewest = 0, worst = 0;
+	unsigned n = 0;
+	size_t i, used = 0;
+	json_t *row;
+	char names[EXPLAIN_TEXT] = "";
+	json_array_foreach(report_value(x->report, "tensors"), i, row) {
+		double read = (double)report_count(row, "read_bytes"), unique = (double)report_count(row, "unique_bytes");
+		const char *name = report_text(row, "name");
+		if (unique <= 0 || read < 2 * unique || name[0] == '(')
+			continue;
+		again += read - unique;
+		say(f, "%.60s: %s bytes read, %s of them different, %.1f times each", name, count(read).text, count(unique).text,
+		    read / unique);
+		worst = most(worst, read / unique);
+		fewest = n ? least(fewest, read / unique) : read / unique;
+		if (n++ < NAMED)
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.40s", n == 1 ? "" : n == 2 ? " and " : ", ", name);
+	}
+	if (again <= 0 || x->peak_bytes <= 0)
+		return false;
+	/* What DRAM need not move shortens nothing that computation takes. */
+	f->cycles = least(again / x->peak_bytes, x->cycles - compute(x));
+	if (worst > fewest)
+		snprintf(f->title, sizeof(f->title), "%.130s%s read %.1f to %.1f times", names, n > NAMED ? " and others are" : " are",
+			 fewest, worst);
+	else
+		snprintf(f->title, sizeof(f->title), "%.130s %s read %.1f times", names, n > 1 ? "are each" : "is", worst);
+	weigh_rereads(x);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_DRAM(const struct explain *x, struct explain_finding *f)
+{
+	double bus = figure(x, "dram.bus_fraction");
+	/* Where most of the bytes were there before, the rule of tensors that are read often says so. */
+	if (bus < FULL_BUS || dma(x) < compute(x) || 2 * read_again(x) > x->dram_bytes)
+		return false;
+	f->cycles = x->cycles - compute(x);
+	say(f, "the data bus carries data in %.1f %% of the time, %.2f of %.2f GB/s", 100 * bus, figure(x, "dram.gb_per_s"),
+	    figure(x, "dram.peak_gb_per_s"));
+	if (figure(x, "macs") > 0)
+		say(f, "%.1f MAC/B, and below %.1f DRAM is the limit", figure(x, "macs_per_dram_byte"), figure(x, "ridge_macs_per_byte"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].dram_bytes;
+	name_place(x, f);
+	return true;
+}
+
+static bool test_VECTOR(const struct explain *x, struct explain_finding *f)
+{
+	double vector = x->active[NPU_ENGINE_VECTOR], next = most(x->active[NPU_ENGINE_MATRIX], dma(x));
+	if (vector < 0.7 * x->cycles)
+		return false;
+	f->cycles = vector - next;
+	say(f, "active %s cycles (%.1f %%), the next longest engine %s", count(vector).text, percent(vector, x->cycles),
+	    count(next).text);
+	say(f, "%.0f lanes, %.0f bytes a cycle", figure(x, "hw.vector.lanes"), figure(x, "hw.vector.port"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == NPU_ENGINE_VECTOR ? x->rows[i].service : 0;
+	name_place(x, f);
+	return true;
+}
+
+static bool test_ARRAY(const struct explain *x, struct explain_finding *f)
+{
+	double rows = figure(x, "hw.matrix.rows"), pes = rows * figure(x, "hw.matrix.cols"), service = 0, full = 0, n = 0, m = 0;
+	for (size_t i = 0; i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		if (r->macs <= 0 || r->m >= rows)
+			continue;
+		double per_pe = strstr(r->text, "a_type=int8") ? most(figure(x, "hw.matrix.int8_macs_per_pe"), 1) : 1;
+		n++;
+		m += r->m;
+		service += r->service;
+		full += pes > 0 ? r->macs / (pes * per_pe) : 0;
+		x->weights[i] = r->service;
+	}
+	if (n <= 0)
+		return false;
+	/* What others take anyway is not won. */
+	f->cycles = least(service - full, x->cycles - most(x->active[NPU_ENGINE_VECTOR], dma(x)));
+	say(f, "%s of %s products have fewer than the array's %.0f rows, %.1f on average", count(n).text,
+	    count(figure(x, "engines.matrix.instructions")).text, rows, m / n);
+	say(f, "they take %s cycles of the array, and %s if it were full", count(service).text, count(full).text);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_DRAIN(const struct explain *x, struct explain_finding *f)
+{
+	double n = 0, rows = figure(x, "hw.matrix.rows");
+	bool waited = false;
+	for (size_t i = 0; i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		if (r->engine != NPU_ENGINE_MATRIX)
+			continue;
+		/* What waits for data, by itself or by a sync before it, would not have come earlier. */
+		waited = waited || r->states[NPU_STATE_WAIT_LOAD] > 0 || r->states[NPU_STATE_WAIT_STORE] > 0;
+		if (r->macs <= 0)
+			continue;
+		/* Few rows are a fault of their own. */
+		if (r->drain > 0 && !waited && r->m >= rows) {
+			n++;
+			f->cycles += r->drain;
+			x->weights[i] = r->drain;
+		}
+		waited = false;
+	}
+	if (n <= 0)
+		return false;
+	say(f, "%s products begin after the one before has drained, %.0f cycles each", count(n).text, f->cycles / n);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_DISPATCH(const struct explain *x, struct explain_finding *f)
+{
+	double full = 0;
+	unsigned busiest = NPU_ENGINE_LOAD;
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		char path[64];
+		double without = x->states[e][NPU_STATE_DISPATCH_RATE] + x->states[e][NPU_STATE_DISPATCH_BLOCKED];
+		snprintf(path, sizeof(path), "sequencer.queue_full.%s", npu_engine_name((enum npu_engine)e));
+		full += figure(x, path);
+		busiest = x->active[e] > x->active[busiest] ? e : busiest;
+		if (without > 0)
+			say(f, "%s without an instruction %s cycles, %s of them while another queue is full",
+			    npu_engine_name((enum npu_engine)e), count(without).text,
+			    count(x->states[e][NPU_STATE_DISPATCH_BLOCKED]).text);
+	}
+	/* An engine without an instruction beside one that works is no loss: the busiest one counts. */
+	f->cycles = x->states[busiest][NPU_STATE_DISPATCH_RATE] + x->states[busiest][NPU_STATE_DISPATCH_BLOCKED];
+	f->nevidence = f->nevidence < EXPLAIN_LINES ? f->nevidence : EXPLAIN_LINES - 1;
+	say(f, "sequencer: issue %s, queue full %s, fetch %s, launch %s cycles", count(figure(x, "sequencer.issue")).text,
+	    count(full).text, count(figure(x, "sequencer.fetch")).text, count(figure(x, "sequencer.launch")).text);
+	return true;
+}
+
+static bool test_WRITE_BACK(const struct explain *x, struct explain_finding *f)
+{
+	f->cycles = x->states[NPU_ENGINE_LOAD][NPU_STATE_WAIT_STORE];
+	say(f, "load waits %s cycles for store; store is active %s", count(f->cycles).text,
+	    count(x->active[NPU_ENGINE_STORE]).text);
+	const json_t *sem = longest_wait(x, "store", "load");
+	if (sem)
+		say(f, "%s of them for %.60s", count((double)report_count(sem, "wait_cycles")).text, report_text(sem, "name"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == NPU_ENGINE_LOAD ? x->rows[i].states[NPU_STATE_WAIT_STORE] : 0;
+	name_place(x, f);
+	return true;
+}
+
+static bool test_PREFETCH(const struct explain *x, struct explain_finding *f)
+{
+	const double *load = x->states[NPU_ENGINE_LOAD];
+	double waits = most(x->states[NPU_ENGINE_MATRIX][NPU_STATE_WAIT_LOAD], x->states[NPU_ENGINE_VECTOR][NPU_STATE_WAIT_LOAD]);
+	double latency = load[NPU_STATE_DMA_SETUP] + load[NPU_STATE_DRAM_LATENCY];
+	/* Loads that wait for nobody begin as early as they can. */
+	double held = load[NPU_STATE_WAIT_MATRIX] + load[NPU_STATE_WAIT_VECTOR];
+	if (held <= 0.01 * x->cycles || figure(x, "dram.bus_fraction") >= FULL_BUS)
+		return false;
+	f->cycles = least(waits, latency);
+	say(f, "computation waits %s cycles for load, which spends %s on set-up and latency", count(waits).text, count(latency).text);
+	say(f, "before that it waits %s cycles for a free buffer; the bus is used %.1f %% of the time", count(held).text,
+	    100 * figure(x, "dram.bus_fraction"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == NPU_ENGINE_LOAD ? x->rows[i].states[NPU_STATE_DMA_SETUP] +
+									       x->rows[i].states[NPU_STATE_DRAM_LATENCY] : 0;
+	name_place(x, f);
+	return true;
+}
+
+static bool test_MISALIGNED(const struct explain *x, struct explain_finding *f)
+{
+	double asked = x->dram_bytes, touched = figure(x, "dram.bus_bytes");
+	if (asked <= 0 || x->peak_bytes <= 0 || touched < WASTE * asked)
+		return false;
+	f->cycles = least((touched - asked) / x->peak_bytes, x->active[NPU_ENGINE_LOAD] + x->active[NPU_ENGINE_STORE]);
+	say(f, "%s bytes touched for %s asked for, %.2f times", count(touched).text, count(asked).text, touched / asked);
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = most(x->rows[i].granule_bytes - x->rows[i].dram_bytes, 0);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_IDLE(const struct explain *x, struct explain_finding *f)
+{
+	double idle = figure(x, "energy.idle_uj"), total = figure(x, "energy.total_uj");
+	f->energy_uj = idle;
+	say(f, "%.2f of %.2f uJ (%.1f %%), at %.0f mW; MAC utilisation %.1f %%", idle, total, percent(idle, total),
+	    figure(x, "hw.energy.idle_mw"), 100 * figure(x, "mac_utilization"));
+	return idle > 0;
+}
+
+bool explain_needs_rows(enum explain_rule rule)
+{
+	return rule == EXPLAIN_PAGE || rule == EXPLAIN_LAYOUT || rule == EXPLAIN_ARRAY || rule == EXPLAIN_DRAIN;
+}
+
+bool explain_test(const struct explain *x, enum explain_rule rule, struct explain_finding *f)
+{
+	static bool (*const tests[EXPLAIN_RULES])(const struct explain *, struct explain_finding *) = {
+#define RULE(NAME, text, least, title, advice) test_##NAME,
+#include "sim/explain.def"
+	};
+	return tests[rule](x, f);
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# npusim explain: each rule finds the program that has its fault, and that fault alone, and not the one without; what-if is
+# what a run with these settings takes.
+. "$SRC/tests/support/cli.sh"
+programs=$SRC/tests/sim/explain
+
+# rules ARGUMENT...: the rules that find something, on one line.
+rules() {
+    "$NPUSIM" explain "$@" --report found.json >found.txt 2>err || fail "explain $*: $(cat err)"
+    sed -n 's/.*"rule": "\(.*\)",/\1/p' found.json | tr '\n' ' ' | sed 's/ $//'
+}
+
+# fault RULE FAULTY CLEAN KEY=VALUE...: settings that make the fault, settings that do not, of the rule's program. Little leaks,
+# so that only the fault speaks.
+fault() {
+    local rule=$1 with=$2 without=$3 found
+    shift 3
+    checks=$((checks + 2))
+    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" "$with")
+    [ "$found" = "$rule" ] || fail "$rule.npu $with: found \"$found\""
+    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" "$without")
+    case " $found " in *" $rule "*) fail "$rule.npu $without: found it, too" ;; esac
+}
+
+for rule in overlap chain page layout sram reread dram vector array drain prefetch; do
+    fault $rule fault=1 fault=0
+done
+fault dispatch fault=1 fault=0 sequencer.issue_cycles=64
+# DRAM that waits for its requests is not the limit.
+fault write_back fault=1 fault=0 dma.outstanding=2
+fault misaligned fault=1 fault=0 dma.outstanding=2
+fault idle energy.idle_mw=20000 energy.idle_mw=10
+# No rule without such a pair.
+checks=$((checks + 1))
+want=$(sed -n 's/^RULE([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SRC/sim/explain.def" | sort | tr '\n' ' ')
+have=$(cd "$programs" && printf '%s\n' *.npu | sed 's/\.npu$//' | sort | tr '\n' ' ')
+[ "$want" = "$have" ] || fail "rules $want, programs $have"
+
+# Figures that can be worked out: 256 products of one row on a 32x32 array hold it 128 / 32 x 4 = 16 folds of 32 cycles of
+# weights each, 512 cycles, and 256 x 128 x 128 / 1,024 = 4,096 would do
+checks=$((checks + 3))
+rules "$programs/array.npu" energy.idle_mw=10 >/dev/null
+grep -q '256 of [0-9]* products have fewer than the array.s 32 rows, 1.0 on average' found.txt || fail "array: $(cat found.txt)"
+grep -q 'they take 131,[0-9]* cycles of the array, and 4,096 if it were full' found.txt || fail "array: $(cat found.txt)"
+grep -q 'mostly .*array.npu:15  matmul' found.txt || fail "array is in another place: $(cat found.txt)"
+# 32 loads of a tile and of the other one, 64 x 32,768 bytes, of which 2 are new
+checks=$((checks + 1))
+rules "$programs/reread.npu" >/dev/null
+grep -q 'A: 1,048,576 bytes read, 32,768 of them different, 32.0 times each' found.txt || fail "reread: $(cat found.txt)"
+# The line to change and the buffer to double
+checks=$((checks + 2))
+rules "$programs/overlap.npu" energy.idle_mw=10 >/dev/null
+grep -q 'loaded again and again into one copy: a$' found.txt || fail "overlap: $(cat found.txt)"
+grep -q 'overlap.npu:15  matmul' found.txt || fail "overlap is in another place: $(cat found.txt)"
+
+# cycles ARGUMENT...: of a run.
+cycles() { "$NPUSIM" run "$@" --report - | sed -n 's/^  "cycles": \([0-9]*\),$/\1/p'; }
+grouped() { sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again' <<<"$1"; }
+
+# From the report of a kernel and from the kernel itself the same is found
+"$NPUSIM" run gemm m=256 n=256 k=256 buffering=single sram.banks=32 --report r.json --instructions -q
+"$NPUSIM" explain r.json --what-if >a 2>err || fail "what-if of a report: $(cat err)"
+"$NPUSIM" explain gemm m=256 n=256 k=256 buffering=single sram.banks=32 --what-if >b 2>err || fail "what-if of a kernel: $(cat err)"
+checks=$((checks + 1))
+cmp a b || fail "a report and its kernel differ: $(diff a b)"
+# What is tabulated is what runs take
+for ideal in dram sram vector matrix dispatch dram,vector matrix,dispatch; do
+    checks=$((checks + 1))
+    n=$(cycles gemm m=256 n=256 k=256 buffering=single sram.banks=32 --ideal $ideal)
+    grep -qE "^$ideal +$(grouped "$n") " a || fail "--ideal $ideal: $n, tabulated $(grep "^$ideal " a)"
+done
+checks=$((checks + 2))
+n=$(cycles gemm m=256 n=256 k=256 buffering=double sram.banks=32)
+grep -q "try       buffering=double   simulated: $(grouped "$n") cycles" a || fail "buffering=double takes $n: $(grep try a)"
+[ "$(sed -n '/^what if/,/^$/p' a | grep -c '[0-9]')" = 15 ] || fail "five parts and ten pairs: $(sed -n '/^what if/,/^$/p' a)"
+# A program in a file, by --program; another one is refused
+"$NPUSIM" run "$programs/dram.npu" --report d.json --instructions -q
+"$NPUSIM" explain d.json --what-if --program "$programs/dram.npu" >a 2>err || fail "--program: $(cat err)"
+checks=$((checks + 1))
+grep -qE "^dram +$(grouped "$(cycles "$programs/dram.npu" --ideal dram)") " a || fail "--program: $(cat a)"
+
+# Without rows the rules that need them are counted
+"$NPUSIM" run gemm m=128 n=128 k=128 -q --report bare.json
+checks=$((checks + 1))
+"$NPUSIM" explain bare.json | grep -q '^4 rules were not asked: the report has no rows of instructions; npusim run' || fail "a report without rows"
+
+# refuse STATUS TEXT ARGUMENT...: exit status and the first line on stderr.
+refuse() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
+    [ "$(head -n 1 err)" = "npusim: $text" ] || fail "$*: said $(cat err), wanted npusim: $text"
+}
+refuse 2 'missing.json: No such file or directory' explain missing.json
+refuse 2 'r.json: a report has its machine and its parameters; a kernel or program takes others' explain r.json m=128
+refuse 2 'd.json: a report does not say where dram.npu is; --program FILE would' explain d.json --what-if
+refuse 2 '--program x.npu: of a report; gemm is the program' explain gemm --program x.npu
+echo '{"schema": "npusim.report/1"}' >empty.json
+refuse 2 'the report tells of a run without a cycle: there is nothing to explain' explain empty.json
+refuse 2 "the run cannot be repeated: $programs/array.npu is not the program that was run: its hash is $(
+    "$NPUSIM" run "$programs/array.npu" --report - | sed -n 's/.*"hash": "\(.*\)",/\1/p'), not $(sed -n 's/.*"hash": "\(.*\)",/\1/p' d.json)" \
+    explain d.json --what-if --program "$programs/array.npu"
+# Somebody else's rows do no harm
+echo '{"schema": "npusim.report/1", "cycles": 100, "instructions": [1, {"engine": "load", "busy": -5, "stalls": [1]}, {"text": 3}],
+ "semaphores": 3, "buffers": [7], "tensors": [{"name": 1}], "engines": {"load": 7}}' >foreign.json
+checks=$((checks + 1))
+"$NPUSIM" explain foreign.json >out 2>err || fail "foreign rows: $(cat err)"
+
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
