@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# npusim roofline: points follow from the report's figures; the chart is drawn, and is the same each time.
+. "$SRC/tests/support/cli.sh"
+
+"$NPUSIM" run gemm m=256 n=256 k=256 -q --report r.json
+"$NPUSIM" roofline r.json --report p.json >out 2>err || fail "roofline: $(cat err)"
+# 256^3 MACs and 4 tiles of 2 x (128 x 256) and 128 x 128 elements of 2 bytes: 16,777,216 over 655,360 is 25.6; below the ridge
+# of 1,024 GMAC/s over 17.07 GB/s, so the roof is 25.6 x 17.07 GB/s = 436.9
+checks=$((checks + 3))
+cycles=$(sed -n 's/^  "cycles": \([0-9]*\),$/\1/p' r.json)
+achieved=$(awk -v c="$cycles" 'BEGIN { printf "%.2f", 16777216 / c }')
+grep -qE "^whole +[0-9,]+ +16,777,216 +655,360 +25\.60 +${achieved/./\\.} +436\.9[0-9] +[0-9.]+ % +memory$" out || fail "the whole: $(grep ^whole out)"
+[ "$(grep -cE '^tile [01],[01] .* 25\.60 ' out)" = 4 ] || fail "four tiles alike: $(cat out)"
+grep -q '"ridge_macs_per_byte": 59.99\|"ridge_macs_per_byte": 60' p.json || fail "the ridge: $(cat p.json)"
+# More of the same operands: right of the ridge the roof is the array's
+"$NPUSIM" run gemm m=256 n=256 k=4096 tile_m=256 tile_n=256 accum.size=2MiB sram.size=4MiB dram.channels=16 -q --report c.json
+checks=$((checks + 1))
+"$NPUSIM" roofline c.json | grep -qE '^whole .* 1024\.00 +[0-9.]+ % +compute$' || fail "compute: $("$NPUSIM" roofline c.json)"
+# No traffic, no intensity; no MACs, no roof to speak of
+"$NPUSIM" run kv_fetch_paged seq=256 -q --report kv.json
+checks=$((checks + 1))
+"$NPUSIM" roofline kv.json | grep -qE '^whole .* no MACs$' || fail "no MACs: $("$NPUSIM" roofline kv.json)"
+
+# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr.
+refuse() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
+    [ "$(cat err)" = "npusim: $text" ] || fail "$*: said $(cat err), wanted npusim: $text"
+}
+refuse 2 'a.pdf: a chart is .svg or .png' roofline r.json -o a.pdf
+refuse 2 '--rows x: a number of rows would be right, 0 for all' roofline r.json --rows x
+echo '{"schema": "npusim.report/1", "cycles": 5}' >short.json
+refuse 2 'short.json: a roofline needs cycles, time_us, dram.peak_gb_per_s and ridge_macs_per_byte, which this report does not have' \
+    roofline short.json
+
+if command -v gnuplot >/dev/null; then
+    checks=$((checks + 3))
+    "$NPUSIM" roofline r.json -o a.svg >/dev/null && "$NPUSIM" roofline r.json -o b.svg >/dev/null
+    cmp a.svg b.svg || fail 'two charts of one report differ'
+    grep -q 'ridge 60.00 MAC/B' a.svg && grep -q '>whole<' a.svg || fail 'the chart has neither ridge nor point'
+    "$NPUSIM" roofline kv.json -o kv.png >/dev/null && [ "$(head -c 4 kv.png | tail -c 3)" = PNG ] || fail 'no chart without a point'
+    # Names may hold anything
+    printf '.region "a'"'"'b \\" c"\n.tensor A[128,128] fp16 in\n.sram a[128,128] fp16\n.acc c[128,128] fp32\n.sem f\nload a, A post f\nmatmul c, a, a wait f\n.endregion\n' >q.npu
+    checks=$((checks + 1))
+    "$NPUSIM" run q.npu -q --report q.json && "$NPUSIM" roofline q.json -o q.svg >/dev/null || fail 'a name with quotes'
+fi
+
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
