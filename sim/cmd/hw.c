@@ -3,9 +3,13 @@
 #include "sim/cmd/hw_reference.h"
 #include "sim/cli_table.h"
 #include "sim/cli_work.h"
+#include "sim/cmd/hw_diagram.h"
+#include "sim/graphviz.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { SECONDS = 20 }; /* of a layout */
 
 static void size_cell(char out[64], uint64_t bytes)
 {
@@ -106,30 +110,68 @@ static int show(struct cli *cli)
 	return status;
 }
 
+static bool draw(const struct config *config, const char *path, struct npu_error *err)
+{
+	char *dot = NULL;
+	size_t size;
+	FILE *out = open_memstream(&dot, &size);
+	if (!out)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	hw_diagram(config, out);
+	bool ok = fclose(out) == 0 || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	ok = ok && graphviz_draw(dot, path, SECONDS, err);
+	free(dot);
+	return ok;
+}
+
+static int diagram(struct cli *cli)
+{
+	struct work work;
+	struct npu_error err = { 0 };
+	const char *path = cli_value(cli, "output") ? cli_value(cli, "output") : "-";
+	if (!graphviz_check(path, &err))
+		return cli_fail(&err);
+	if (cli->nwords == 2)
+		cli->hw = cli->words[1];
+	bool ok = work_config(&work, cli, &err) && draw(&work.config, path, &err);
+	work_fini(&work);
+	return ok ? 0 : cli_fail(&err);
+}
+
 static int run(struct cli *cli)
 {
 	const char *action = cli->words[0];
+	if (cli_value(cli, "output") && strcmp(action, "diagram") != 0)
+		return cli_usage("--output: of hw diagram");
 	if (strcmp(action, "list") == 0 && cli->nwords == 1)
 		return list();
 	if (strcmp(action, "show") == 0)
 		return show(cli);
+	if (strcmp(action, "diagram") == 0)
+		return diagram(cli);
 	if (strcmp(action, "reference") == 0 && cli->nwords == 1)
 		return hw_reference(stdout);
-	return cli_usage("hw %.40s: list or show NAME|FILE.yaml would be right", action);
+	return cli_usage("hw %.40s: list, show or diagram NAME|FILE.yaml would be right", action);
 }
+
+static const struct cli_option options[] = {
+	{ "output", 'o', "FILE", "of diagram: .svg, .png, or .dot for the graph itself, which stdout (-, the default) gets, too" },
+	{ 0 },
+};
 
 const struct cli_command cmd_hw = {
 	.name = "hw",
-	.synopsis = "list | show [NAME|FILE.yaml] [section.key=value...]",
-	.summary = "list the hardware presets, or show every key of one",
+	.synopsis = "list | show|diagram [NAME|FILE.yaml] [section.key=value...]",
+	.summary = "list the hardware presets, show every key of one, or draw it",
 	.text = "show prints each key after presets, files and the command line have been applied, with its unit, its meaning "
 		"and its source: the comment beside it in the YAML file, or where it was set. `npusim hw reference` prints what every key "
-		"means.\n"
+		"means. diagram draws engines, memories and what connects them, with sizes and bandwidths.\n"
 		"A machine of your own is a YAML file that extends a preset:\n"
 		"\n"
 		"  extends: edge-1mb\n"
 		"  sram: {size: 2MiB, banks: 32}\n"
 		"  dram: {part: LPDDR5-6400, channels: 2}\n",
+	.options = options,
 	.min_words = 1,
 	.max_words = 2,
 	.takes_hardware = true,

@@ -68,7 +68,7 @@ refuse 2 'two outputs want the file c' run gemm --values --dump A=c --dump C=c
 refuse 2 '--ideal fast: dram, sram, vector, matrix, dispatch, with commas between, would be right' run gemm --ideal dram,fast
 refuse 2 'sram.size=2MiB: npusim schema takes no hardware keys' schema sram.size=2MiB report
 refuse 2 'seq=3: npusim hw takes no parameters; a hardware key has a dot, as in sram.size=2MiB' hw list seq=3
-refuse 2 'hw shw: list or show NAME|FILE.yaml would be right' hw shw
+refuse 2 'hw shw: list, show or diagram NAME|FILE.yaml would be right' hw shw
 
 # Hardware
 refuse 2 'unknown key sram.bank; did you mean sram.banks?' run gemm sram.bank=4
