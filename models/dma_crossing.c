@@ -230,6 +230,9 @@ static void set_open(struct crossing *x, uint64_t clk)
 void crossing_send(struct crossing *x, enum crossing_port port, uint64_t now, uint64_t addr, uint32_t bytes, bool write,
 		   uint32_t tag)
 {
+	if (x->probe->request)
+		x->probe->request(x->probe->ctx, &(struct probe_request){ .clk = clk_after(x, now + x->cdc), .addr = addr,
+									  .bytes = bytes, .port = (uint8_t)port, .write = write });
 	if (x->outside.request) {
 		x->outside.request(x->outside.ctx, &(struct outside_request){ .arrival = now + x->cdc, .addr = addr,
 									      .bytes = bytes, .tag = tag,

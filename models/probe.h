@@ -52,6 +52,16 @@ struct probe_transfer {
 	uint64_t to;
 };
 
+/* A request as it reaches the DRAM controller, whole: no burst is cut. Told when it is sent: arrivals of a port do not fall,
+ * those of different ports may stand in another order. */
+struct probe_request {
+	uint64_t clk; /* DRAM clock of its arrival */
+	uint64_t addr;
+	uint32_t bytes;
+	uint8_t port; /* load, store, instruction fetch: 0, 1, 2; at one clock the lower one comes first */
+	bool write;
+};
+
 /* Any function may be NULL: then what it would tell is not even collected. */
 struct probe {
 	void *ctx;
@@ -59,6 +69,7 @@ struct probe {
 	void (*span)(void *ctx, const struct probe_span *);
 	void (*sequencer)(void *ctx, enum npu_seq_state, uint64_t from, uint64_t to);
 	void (*transfer)(void *ctx, const struct probe_transfer *);
+	void (*request)(void *ctx, const struct probe_request *);
 };
 
 #endif

@@ -55,6 +55,12 @@ static void on_transfer(void *ctx, const struct probe_transfer *transfer)
 	p->inner->transfer(p->inner->ctx, transfer);
 }
 
+static void on_request(void *ctx, const struct probe_request *request)
+{
+	const struct progress *p = ctx;
+	p->inner->request(p->inner->ctx, request);
+}
+
 struct probe progress_probe(struct progress *p)
 {
 	return (struct probe){
@@ -63,6 +69,7 @@ struct probe progress_probe(struct progress *p)
 		.span = p->inner->span ? on_span : NULL,
 		.sequencer = p->inner->sequencer ? on_sequencer : NULL,
 		.transfer = p->inner->transfer ? on_transfer : NULL,
+		.request = p->inner->request ? on_request : NULL,
 	};
 }
 

@@ -148,6 +148,18 @@ static void on_transfer(void *ctx, const struct probe_transfer *t)
 	r->transfers.items[r->transfers.count++] = *t;
 }
 
+static void on_request(void *ctx, const struct probe_request *request)
+{
+	struct record *r = ctx;
+	void *items = r->requests.items;
+	if (!record_grow(&items, &r->requests.capacity, r->requests.count + 1, sizeof(*r->requests.items))) {
+		r->no_memory = true;
+		return;
+	}
+	r->requests.items = items;
+	r->requests.items[r->requests.count++] = *request;
+}
+
 static bool init_events(struct record *r)
 {
 	r->events = calloc(r->program->ninsns + 1ull, sizeof(*r->events));
@@ -187,6 +199,7 @@ void record_fini(struct record *r)
 	free(r->events);
 	free(r->last_transfer);
 	free(r->transfers.items);
+	free(r->requests.items);
 	for (unsigned e = 0; e < NPU_ENGINES; e++)
 		free(r->spans[e].items);
 	free(r->sequencer_spans.items);
@@ -201,6 +214,7 @@ struct probe record_probe(struct record *r)
 		.span = on_span,
 		.sequencer = on_sequencer,
 		.transfer = r->keep ? on_transfer : NULL,
+		.request = r->keep_requests ? on_request : NULL,
 	};
 }
 

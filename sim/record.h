@@ -28,9 +28,15 @@ struct record_transfers {
 	uint64_t count, capacity;
 };
 
+struct record_requests {
+	struct probe_request *items;
+	uint64_t count, capacity;
+};
+
 struct record {
 	const struct npu_program *program;
 	bool keep; /* the events too, not only the sums */
+	bool keep_requests; /* to DRAM; set between record_init() and record_probe() */
 
 	/* Sums. Cycles; a region's row is its number, the last row is for what belongs to none. */
 	record_states states;
@@ -47,6 +53,8 @@ struct record {
 	struct record_transfers transfers; /* back-to-back ones of a channel and direction are one */
 	uint64_t *last_transfer;         /* [channels]: the latest one of each channel, for joining */
 	uint32_t channels;
+
+	struct record_requests requests; /* with `keep_requests`, as they were sent */
 
 	/* How far each stream has been told. */
 	uint64_t upto[NPU_ENGINES];

@@ -4,6 +4,7 @@
 
 #include "sim/cli_work.h"
 #include "sim/config.h"
+#include "sim/child.h"
 #include "sim/forks.h"
 #include "sim/report_read.h"
 #include "sim/simulate_parts.h"
@@ -211,7 +212,7 @@ bool rerun_jobs(const struct rerun *r, struct rerun_job *jobs, unsigned n, struc
 	struct answer *answers = calloc(n + 1u, sizeof *answers);
 	if (!answers)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	bool ok = forks_run(&(struct forks){ .n = n, .parallel = forks_parallel(), .ctx = &batch, .answers = answers,
+	bool ok = forks_run(&(struct forks){ .n = n, .parallel = child_parallel(), .ctx = &batch, .answers = answers,
 					     .answer_bytes = sizeof *answers, .run = run_job, .name = job_name }, err);
 	for (unsigned i = 0; ok && i < n; i++) {
 		const char *settings = jobs[i].settings;

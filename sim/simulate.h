@@ -32,6 +32,7 @@ struct simulation_request {
 	unsigned ideal;                    /* enum machine_ideal */
 	const struct memory_plugin *memory; /* in the DRAM's place (sim/memory_plugin.h); NULL: none */
 	bool want_record;                  /* keep the event record: timelines need it */
+	bool want_requests;                /* to DRAM, for dram_requests_write() */
 	bool want_critical;                /* the critical path in the report; needs want_record */
 	bool want_insns;                   /* a row an instruction in the report; needs want_record */
 	struct timeline_window window;     /* of every timeline */
@@ -68,6 +69,10 @@ bool timeline_window_parse(const char *text, struct timeline_window *, struct np
 bool timeline_write(const struct simulation *, const char *path, struct npu_error *);
 /* After timeline_write(): a line on what a window left out, and a warning of a file above 200 MB. */
 void timeline_tell(const struct simulation *, const char *path, FILE *);
+/* The DRAM requests of a run with want_requests, in order of arrival, as lines that `npusim dram` replays: address, R or W,
+ * DRAM clock. A line is 64 bytes: a request is cut at multiples of them, and one of less is a line, too. Replaces `path`
+ * atomically. */
+bool dram_requests_write(const struct simulation *, const char *path, struct npu_error *);
 /* What to do with such a file, for the line below the report: "open it at ui.perfetto.dev (1 ns shown = 1 cycle)". */
 const char *timeline_advice(const char *path);
 

@@ -37,6 +37,7 @@ static bool run(struct simulation *s, simulate_machine *machine, struct npu_erro
 	if (!record_init(&s->record, r->program, r->hw->dram.channels, r->want_record))
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory for the record of %s",
 				npu_number_of(r->program->ninsns, "instruction").text);
+	s->record.keep_requests = r->want_requests;
 	struct probe probe = record_probe(&s->record);
 	bool ok = r->progress ? watch(r, &probe, machine, &s->totals, err) : machine(r, &probe, &s->totals, err);
 	return ok && record_finish(&s->record, s->totals.cycles, err) &&

@@ -36,7 +36,7 @@ static bool parse_ideal(const char *list, unsigned *bits, struct npu_error *err)
 /* The file of the n-th output, NULL behind the last; "-" is none. */
 static const char *output_file(const struct cli *cli, unsigned n)
 {
-	static const char *const options[] = { "report", "timeline", "dump" };
+	static const char *const options[] = { "report", "timeline", "dram-trace", "dump" };
 	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
 		unsigned at = 0;
 		for (const char *text; (text = cli_next(cli, options[i], &at));) {
@@ -76,6 +76,9 @@ static unsigned wants_stdout(const struct cli *cli)
 	for (const char *path; (path = cli_next(cli, "timeline", &at));)
 		n += strcmp(path, "-") == 0;
 	at = 0;
+	for (const char *path; (path = cli_next(cli, "dram-trace", &at));)
+		n += strcmp(path, "-") == 0;
+	at = 0;
 	for (const char *text; (text = cli_next(cli, "dump", &at));)
 		n += strchr(text, '=') && strcmp(strchr(text, '='), "=-") == 0;
 	return n;
@@ -99,7 +102,7 @@ static bool check_options(const struct cli *cli, unsigned *ideal, struct npu_err
 		return false;
 	if (wants_stdout(cli) > 1)
 		return npu_fail(err, NPU_ERR_USAGE,
-				"two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be");
+				"two outputs want stdout: of --json, --report -, --timeline -, --dram-trace - and --dump NAME=-, one can be");
 	if (!check_files_differ(cli, err))
 		return false;
 	if (cli_value(cli, "memory") && *ideal & MACHINE_IDEAL_DRAM)
@@ -185,6 +188,13 @@ static int write_outputs(const struct cli *cli, const struct simulation *simulat
 		fflush(stdout);
 		timeline_tell(simulation, path, stderr);
 	}
+	at = 0;
+	for (const char *path; (path = cli_next(cli, "dram-trace", &at));) {
+		if (!dram_requests_write(simulation, path, &err))
+			status = cli_fail(&err);
+		else if (tables)
+			printf("DRAM      %s   npusim dram replays it\n", path);
+	}
 	return status;
 }
 
@@ -208,6 +218,7 @@ static int simulate_work(const struct cli *cli, const struct work *work, unsigne
 		.memory = memory,
 		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
 		.want_record = cli_value(cli, "timeline") || cli_value(cli, "instructions") || cli_value(cli, "critical"),
+		.want_requests = cli_value(cli, "dram-trace") != NULL,
 		.want_critical = cli_value(cli, "critical") != NULL,
 		.want_insns = cli_value(cli, "instructions") != NULL,
 	};
@@ -313,6 +324,7 @@ static const struct cli_option options[] = {
 	{ "report", 0, "FILE.json", "write the report as JSON (npusim.report/1); - is stdout, instead of the tables" },
 	{ "timeline", 0, "FILE", "write what each engine did when; the extension chooses the format, - is a .pftrace on stdout, instead of the tables; may be repeated" },
 	{ "timeline-window", 0, "A:B", "the cycles from A up to B only, in every timeline" },
+	{ "dram-trace", 0, "FILE", "write the requests to DRAM as they arrive there: lines that npusim dram replays, 64 bytes each; - is stdout, instead of the tables" },
 	{ "ideal", 0, "LIST", "what if these were perfect: dram, sram, vector, matrix, dispatch, with commas between; a run of another machine, no bound" },
 	{ "memory", 0, "F.so[,ARGUMENTS]", "a memory of your own in the DRAM's place, a TLM-2.0 target in a shared object" },
 	{ "values", 0, NULL, "compute the tensors too and compare them with the kernel's plain reference in double" },

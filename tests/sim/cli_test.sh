@@ -119,8 +119,8 @@ prints ' edge-1mb, changed' kernel show gemm sram.size=2MiB
 # One output may go to stdout, and the tables make room for it
 "$NPUSIM" run "${small[@]}" --timeline t.pftrace -q && "$NPUSIM" run "${small[@]}" --timeline - >piped 2>err
 is 'a timeline on stdout' "$(cmp t.pftrace piped && cat err)" ''
-refuse 2 'two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be' run "${small[@]}" --timeline - --json
-refuse 2 'two outputs want stdout: of --json, --report -, --timeline - and --dump NAME=-, one can be' \
+refuse 2 'two outputs want stdout: of --json, --report -, --timeline -, --dram-trace - and --dump NAME=-, one can be' run "${small[@]}" --timeline - --json
+refuse 2 'two outputs want stdout: of --json, --report -, --timeline -, --dram-trace - and --dump NAME=-, one can be' \
     run "${small[@]}" --report - --values --dump C=-
 "$NPUSIM" run "${small[@]}" --values --dump C=- >piped 2>err
 is 'a tensor on stdout' "$(stat -c %s piped)" 2048
