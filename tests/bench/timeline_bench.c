@@ -44,7 +44,8 @@ static void count_transfer(void *ctx, const struct probe_transfer *e)
 /* Seconds that the played machine takes for itself. */
 static double machine_alone(const struct npu_program *p, bool transfers)
 {
-	const struct probe probe = { NULL, count_insn, count_span, count_sequencer, transfers ? count_transfer : NULL };
+	const struct probe probe = { .insn = count_insn, .span = count_span, .sequencer = count_sequencer,
+				     .transfer = transfers ? count_transfer : NULL };
 	struct machine_totals totals;
 	events = 0;
 	double begin = seconds();
