@@ -302,7 +302,7 @@ static void read_lines(struct npu_asm *as)
 		as->started = true;
 	}
 	if (as->region_depth && !as->diag.count)
-		npu_asm_refuse(as, "%" PRIu32 " of the .region directives have no .endregion", as->region_depth);
+		npu_asm_refuse_at(as, &as->outer_region, "a .region without its .endregion");
 }
 
 /* "qk" of "kernels/qk.npu": what a program is called that does not say. */

@@ -41,6 +41,7 @@ struct npu_asm {
 	uint32_t nsems;
 	uint32_t ntensors;
 	uint32_t region_depth;
+	struct npu_token outer_region; /* the outermost .region that is open */
 	const char *placed_file; /* .loc: instructions say this instead of the text itself */
 	bool placed;
 	bool started; /* something came before: too late for .program */

@@ -386,7 +386,8 @@ static bool read_region(struct npu_asm *as)
 	if (!take_braces(as, &text) || !npu_asm_unescape(as, &text, &name))
 		return false;
 	npu_asm_advance(as);
-	as->region_depth++;
+	if (!as->region_depth++)
+		as->outer_region = as->directive;
 	npu_assembly_region_begin(as->assembly, name);
 	return true;
 }
