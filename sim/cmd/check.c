@@ -179,7 +179,7 @@ static const struct cli_option options[] = {
 	  "writes that nobody reads" },
 	{ "values", 0, "WHEN",
 	  "whether to execute the program, too, and compare what it computes with its reference: auto (the default: when it "
-	  "has one and takes no more than about a second), no, yes" },
+	  "has one and takes no more than about three seconds), no, yes" },
 	WERROR_OPTION,
 	{ "time", 0, NULL, "print on stderr how long it took" },
 	MACRO_INCLUDE_OPTION,
