@@ -124,7 +124,7 @@ refuse 2 'two outputs want stdout: of --json, --report -, --timeline -, --dram-t
     run "${small[@]}" --report - --values --dump C=-
 "$NPUSIM" run "${small[@]}" --values --dump C=- >piped 2>err
 is 'a tensor on stdout' "$(stat -c %s piped)" 2048
-refuse 2 '--timeline t.txt: the name must end in one of .pftrace, .pftrace.gz, .json, .csv, .vcd, or be - for stdout' run "${small[@]}" --timeline t.txt
+refuse 2 '--timeline t.txt: the name must end in one of .pftrace, .pftrace.gz, .json, .csv, .html, .vcd, or be - for stdout' run "${small[@]}" --timeline t.txt
 if command -v script >/dev/null; then
     script -qec "'$NPUSIM' run gemm m=32 n=32 k=32 --timeline -" /dev/null </dev/null >terminal
     is 'a timeline on a terminal' "$?" 2
