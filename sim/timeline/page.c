@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* page.html, page.css, page.js as the build found them. */
+/* page.html, page.css and page_*.js, one after the other, as the build found them. */
 #define PART(name, ...) static const char part_##name[] = { __VA_ARGS__ 0 };
 #include "sim/timeline/page.inc"
 #undef PART

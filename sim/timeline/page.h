@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A timeline as one page that opens in any browser, offline. Its parts are page.html, page.css and page.js; this file says
- * what data stand in it, which page.js reads.
+/* A timeline as one page that opens in any browser, offline. Its parts are page.html, page.css and page_*.js; this file
+ * says what data stand in it, which page_read.js reads.
  *
  * One JSON object ("meta"): what was run, lanes, strings, the report. Everything that is as long as the run is a block of
  * bytes in base64: unsigned LEB128 numbers below 2^53; "signed" ones are zigzag (0, -1, 1, -2, ...).

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What recording and timelines cost: nanoseconds a probe event, seconds and bytes for about a million slices. */
+#include "sim/timeline/page.h"
 #include "sim/timeline/pftrace.h"
 #include "tests/sim/record_play.h"
 
@@ -77,17 +78,27 @@ static void bench_record(const struct hw *hw, const struct npu_program *p, bool 
 	       (recorded - alone) * 1e9 / (double)events, (double)events / 1e6);
 }
 
-static void bench_write(const struct simulation *s, bool gzip)
+static bool write_pftrace(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	return pftrace_write(s, out, false, err);
+}
+
+static bool write_pftrace_gz(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	return pftrace_write(s, out, true, err);
+}
+
+static void bench_write(const struct simulation *s, const char *name,
+			bool (*write)(const struct simulation *, FILE *, struct npu_error *))
 {
 	struct npu_error err;
 	FILE *out = tmpfile();
 	if (!out)
 		exit(1);
 	double begin = seconds();
-	if (!pftrace_write(s, out, gzip, &err))
+	if (!write(s, out, &err))
 		puts(err.text);
-	printf("%-24s %6.2f s   %.1f MB\n", gzip ? "timeline .pftrace.gz" : "timeline .pftrace", seconds() - begin,
-	       (double)ftell(out) / 1e6);
+	printf("%-24s %6.2f s   %.1f MB\n", name, seconds() - begin, (double)ftell(out) / 1e6);
 	fclose(out);
 }
 
@@ -120,8 +131,9 @@ int main(void)
 		return 1;
 	}
 	printf("%-24s %6.2f s   %.2f million slices\n", "run and account", seconds() - begin, (double)count_slices(s) / 1e6);
-	bench_write(s, false);
-	bench_write(s, true);
+	bench_write(s, "timeline .pftrace", write_pftrace);
+	bench_write(s, "timeline .pftrace.gz", write_pftrace_gz);
+	bench_write(s, "timeline .html", timeline_write_page);
 	simulation_free(s);
 	npu_program_free(p);
 	return 0;

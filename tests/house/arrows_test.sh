@@ -25,11 +25,11 @@ violations() (
 
         # Licence: line 1, or line 2 of a script. Inputs of tests and samples of others keep their own bytes.
         find CMakeLists.txt quickstart .ci "${rooms[@]}" -type f -not -path 'tests/fuzz/corpus/*' \( \
-            -name '*.[ch]' -o -name '*.cpp' -o -name '*.def' -o -name '*.proto' -o -name '*.sh' -o -name '*.py' \
+            -name '*.[ch]' -o -name '*.cpp' -o -name '*.def' -o -name '*.js' -o -name '*.css' -o -name '*.proto' -o -name '*.sh' -o -name '*.py' \
             -o -name CMakeLists.txt -o -path 'models/presets/*.yaml' -o -path quickstart -o -path '.ci/*' \) -print0 |
             while IFS= read -r -d '' file; do
                 case $file in
-                *.[ch] | *.cpp | *.def)
+                *.[ch] | *.cpp | *.def | *.js | *.css)
                     head -n 1 "$file" | grep -qFx '/* SPDX-License-Identifier: Apache-2.0 */' ||
                         echo "$file:1: does not begin with /* SPDX-License-Identifier: Apache-2.0 */"
                     ;;
