@@ -98,6 +98,12 @@ function fit() {
 		look(FROM, TO);
 }
 
+function stepOnEngine(by) {
+	const row = selected < 0 ? -1 : neighbour(selected, by);
+	if (row >= 0)
+		select(row, true);
+}
+
 let drag = null;
 const place = (event) => {
 	const r = canvas.getBoundingClientRect();
@@ -177,6 +183,7 @@ const keys = {
 	a: () => pan(-(shown.to - shown.from) * 0.1), d: () => pan((shown.to - shown.from) * 0.1),
 	ArrowLeft: () => keys.a(), ArrowRight: () => keys.d(),
 	f: fit, n: () => step(1), N: () => step(-1), c: toggleCritical, b: toggleBoxes, '?': toggleHelp,
+	',': () => stepOnEngine(-1), '.': () => stepOnEngine(1),
 	'/': () => { $('search').focus(); $('search').select(); },
 	Escape: () => { select(-1); box = null; showSums(); },
 };

@@ -57,6 +57,15 @@ function stallsOf(row) {
 	return sums;
 }
 
+/* The instruction before (-1) or behind (1) on the same engine; -1: none in this page. */
+function neighbour(row, by) {
+	const engine = meta.ops[insn.op[row]][1];
+	for (let i = row + by; i >= 0 && i < N; i += by)
+		if (meta.ops[insn.op[i]][1] === engine)
+			return i;
+	return -1;
+}
+
 const titleOf = (row) => '#' + insn.number[row] + ' ' + meta.ops[insn.op[row]][0];
 
 function factsOf(row, slice) {
@@ -130,7 +139,7 @@ function hover(x, y, pageX, pageY) {
 	tip.style.top = (pageY + 18 + h < innerHeight ? pageY + 18 : Math.max(4, pageY - h - 10)) + 'px';
 }
 
-const MOST_LISTED = 50;
+const MOST_LISTED = 50, numbersOf = (row) => row < 0 ? [] : [insn.number[row]];
 function links(title, found) {
 	const list = element('div', null, element('h2', null, title));
 	if (found.length === 0)
@@ -156,8 +165,10 @@ function select(row, show) {
 	panel.replaceChildren();
 	if (row >= 0) {
 		panel.append(element('h2', null, titleOf(row)), element('div', { class: 'text' }, textOf(row)[0]),
-			element('div', { class: 'columns' }, facts(factsOf(row, '')), links('waited for', postersOf(row)),
-				links('who waited for it', waitersOf(row).map((r) => insn.number[r]))));
+			element('div', { class: 'columns' }, facts(factsOf(row, '')),
+				element('div', null, links('waited for', postersOf(row)), links('before it on its engine', numbersOf(neighbour(row, -1)))),
+				element('div', null, links('who waited for it', waitersOf(row).map((r) => insn.number[r])),
+					links('behind it on its engine', numbersOf(neighbour(row, 1))))));
 		if (show)
 			bring(row);
 	}

@@ -144,6 +144,11 @@ def hovers_and_selects(browser, rows):
     posts = re.search(r'post (.*)$', row['text'])[1].split(', ')
     check(all(any(re.search(r'wait .*' + re.escape(p), text) for text in listed) for p in posts),
           f'{posts} in {listed}')
+    on_engine = [int(r['instruction']) for r in rows if r['engine'] == row['engine']]
+    browser.key('.')
+    same(browser.run('npusim.insn.number[npusim.selected()]'), on_engine[on_engine.index(number) + 1], 'the next on its engine')
+    browser.key(',')
+    same(browser.run('npusim.insn.number[npusim.selected()]'), number, 'and back')
     # The first of them is a link.
     browser.run("document.querySelector('#detail button').click()")
     same('#%d ' % browser.run('npusim.insn.number[npusim.selected()]'), listed[0].split()[0] + ' ', 'where the link leads')
