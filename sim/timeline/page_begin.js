@@ -146,7 +146,6 @@ $('subtitle').textContent = count(meta.cycles) + ' cycles at ' + meta.clock_mhz 
 	(meta.part ? '; this page has cycles ' + count(FROM) + ' to ' + count(TO) + ': ' + count(meta.dropped.slices) +
 		' slices and ' + count(meta.dropped.values) + ' values of curves are left out, ' + count(meta.dropped.cut) + ' slices are cut' : '') +
 	(report && report.bound ? '; bound by ' + report.bound + ': ' + report.bound_evidence : '');
-$('space').style.height = '0px';
 
 /* #t=1000:2000&i=5&box=0:100&q=text&critical&theme=dark shows that. */
 function obeyHash() {
@@ -171,8 +170,13 @@ function obeyHash() {
 
 setTheme(dark.matches ? 'dark' : 'light');
 showLegend();
-view.style.height = Math.min(contentHeight, Math.max(240, Math.round(innerHeight * 0.66))) + 'px';
-$('space').style.height = Math.max(0, contentHeight - view.clientHeight) + 'px';
+function setHeight() {
+	view.style.height = Math.min(contentHeight, Math.max(240, Math.round(innerHeight * 0.66))) + 'px';
+	$('space').style.height = Math.max(0, contentHeight - view.clientHeight) + 'px';
+	redraw();
+}
+setHeight();
+window.addEventListener('resize', setHeight);
 const loaded = performance.now();
 const firstDraw = draw();
 obeyHash();

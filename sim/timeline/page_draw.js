@@ -350,7 +350,7 @@ function drawGutter() {
 /* Draws all at once; returns the milliseconds that it took. */
 function draw() {
 	const start = performance.now(), ratio = window.devicePixelRatio || 1;
-	width = view.clientWidth;
+	width = Math.max(view.clientWidth, GUTTER + 40); /* a narrower window cuts the page off */
 	height = view.clientHeight;
 	scale = (width - GUTTER) / (shown.to - shown.from);
 	const w = Math.round(width * ratio), h = Math.round(height * ratio);

@@ -175,7 +175,6 @@ canvas.addEventListener('wheel', (event) => {
 	$('tip').hidden = true;
 }, { passive: false });
 view.addEventListener('scroll', redraw);
-window.addEventListener('resize', redraw);
 
 const middle = () => pointer ? pointer[0] : GUTTER + (width - GUTTER) / 2;
 const keys = {

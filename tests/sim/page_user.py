@@ -285,8 +285,12 @@ def main():
         same(browser.complaints(), [], 'complaints of names.html')
 
         browser.open('least.html')
-        for key in 'wasdfc/':
-            browser.key(key)
+        for width in 1200, 300, 90:  # less than the names of the lanes take
+            browser.call('Emulation.setDeviceMetricsOverride', width=width, height=400, deviceScaleFactor=2, mobile=False)
+            browser.run("document.getElementById('view').focus()")
+            for key in 'wasdfc/':
+                browser.key(key)
+            check(browser.run('npusim.draw()') < 5000, f'{width} pixels are drawn')
         same(browser.complaints(), [], 'complaints of least.html')
     finally:
         browser.close()
