@@ -257,7 +257,7 @@ const middleOf = (lane) => Y(lane) + lane.height / 2;
 function drawCritical() {
 	const lane = criticalLane, n = lane.count;
 	const first = above(lane.to, n, shown.from), steps = [];
-	let pixel = -1;
+	const drawn = new Int32Array(lanes.length).fill(-1); /* the latest pixel of each lane */
 	g.fillStyle = colors.critical;
 	for (let i = first; i < n && lane.from[i] < shown.to; i++) {
 		const row = lane.row[i];
@@ -270,10 +270,9 @@ function drawCritical() {
 		const x0 = Math.max(X(lane.from[i]), GUTTER), x1 = Math.min(X(lane.to[i]), width), y = Y(on) + on.height - 3;
 		if (steps.length < 3000)
 			steps.push([x0, x1, y]);
-		const p = Math.floor(x0) * 65536 + on.id;
-		if (x1 - x0 < 1 && p === pixel)
+		if (x1 - x0 < 1 && Math.floor(x0) === drawn[on.id])
 			continue;
-		pixel = p;
+		drawn[on.id] = Math.floor(x0);
 		g.fillRect(x0, y, Math.max(x1 - x0, 1), 4);
 	}
 	if (steps.length >= 3000)
