@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# npusim tune against every point of its own grid. Read after tests/support/cli.sh.
+# shellcheck shell=bash
+
+# exhaust HW KERNEL "PARAMETERS" TILE...: tune is never worse than the best of the grid, with a tenth of its simulations at most, and the
+# bound that it prunes by holds for what was run.
+exhaust() {
+    local hw=$1 kernel=$2 parameters=$3 name best legal tuned simulated
+    shift 3
+    checks=$((checks + 3))
+    name=$kernel$checks
+    {
+        echo "run: $kernel"
+        echo "with: {$(sed 's/ /, /g; s/=/: /g' <<<"$parameters")}"
+        echo "hw: $hw"
+        echo 'axes:'
+        for tile in "$@"; do echo "  $tile: {pow2: [16, 512]}"; done
+        echo '  buffering: [single, double, triple]'
+    } >"$name.yaml"
+    "$NPUSIM" sweep run "$name.yaml" -q >"$name.txt" || fail "$name: $(cat "$name.txt")"
+    "$NPUSIM" sweep merge "$name.sweep" --json "$name.json" >/dev/null
+    best=$(jq '[.[] | select(.status == "run").cycles] | min' "$name.json")
+    legal=$(jq '[.[] | select(.status == "run")] | length' "$name.json")
+    # shellcheck disable=SC2086
+    "$NPUSIM" tune $kernel $parameters --hw "$hw" >"$name.tune" || fail "tune $name"
+    tuned=$(sed -n 's/^best .*  \([0-9,]*\) cycles.*/\1/p' "$name.tune" | tr -d ,)
+    simulated=$(sed -n 's/.*legal: \([0-9]*\) simulated.*/\1/p' "$name.tune")
+    [ "$tuned" -le "$best" ] || fail "$kernel $parameters on $hw: tuned to $tuned cycles, the grid has $best"
+    [ $((simulated * 10)) -le "$legal" ] || fail "$kernel $parameters on $hw: $simulated simulations, the grid takes $legal"
+    awk '/^[0-9]+ /{gsub(",", ""); for (i = 2; i <= NF; i++) if ($i ~ /^(single|double|triple)$/) {if ($(i + 1) + 0 > $(i + 3) + 0) exit 1}}' "$name.tune" ||
+        fail "$kernel $parameters on $hw: faster than its bound"
+    # What it prints runs, and takes what it says.
+    # shellcheck disable=SC2046
+    [ "$("$NPUSIM" $(tail -n 1 "$name.tune" | sed 's/^npusim //') --report - | jq .cycles)" = "$tuned" ] || fail "$name: its command takes other cycles"
+}
