@@ -96,10 +96,31 @@ static bool sort(struct sweep_rows *r, struct npu_error *err)
 	return true;
 }
 
+/* Most refusals first, whatever was read first. */
+static void sort_reasons(struct sweep_rows *r)
+{
+	uint8_t to[SWEEP_REASONS];
+	struct sweep_rows before = *r;
+	for (unsigned i = 0; i < r->nreasons; i++) {
+		unsigned rank = 0;
+		for (unsigned j = 0; j < r->nreasons; j++)
+			rank += before.refused[j] > before.refused[i] ||
+				(before.refused[j] == before.refused[i] && strcmp(before.reasons[j], before.reasons[i]) < 0);
+		to[i] = (uint8_t)rank;
+		r->reasons[rank] = before.reasons[i];
+		r->refused[rank] = before.refused[i];
+	}
+	for (uint64_t i = 0; r->nreasons && i < r->n; i++)
+		r->row[i].reason = to[r->row[i].reason];
+}
+
 bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *err)
 {
 	struct reading reading = { r, err };
-	return sweep_store_read(path, take, &reading, &r->damaged, err) && sort(r, err);
+	if (!sweep_store_read(path, take, &reading, &r->damaged, err) || !sort(r, err))
+		return false;
+	sort_reasons(r);
+	return true;
 }
 
 void sweep_rows_fini(struct sweep_rows *r)
