@@ -45,7 +45,9 @@ static double array_cycles(const struct tuning *t, const struct npu_args *args, 
 	for (unsigned i = 0; i < t->kernel->nparams; i++) {
 		const char *name = t->kernel->params[i].name;
 		double tile = (double)args->value[i], side = strcmp(name, "tile_n") == 0 || strcmp(name, "tile_kv") == 0 ? cols : rows;
-		if (strncmp(name, "tile_", 5) == 0 && tile > 0 && tile < side)
+		/* All rows of a product that is not cut along them. */
+		bool rows_of_all = strcmp(name, "m") == 0 && npu_param_index(t->kernel, "tile_m") < 0;
+		if ((strncmp(name, "tile_", 5) == 0 || rows_of_all) && tile > 0 && tile < side)
 			factor *= side / tile;
 	}
 	return macs / (rows * cols * (int8 ? (double)hw->matrix.int8_macs_per_pe : 1)) * factor;
