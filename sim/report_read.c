@@ -43,6 +43,18 @@ json_t *report_read(const char *path, struct npu_error *err)
 	return report;
 }
 
+json_t *report_read_either(const char *path, const char *one, const char *other, const char *what, struct npu_error *err)
+{
+	json_t *report = load(path, err);
+	const char *schema = report ? report_text(report, "schema") : "";
+	if (report && strcmp(schema, one) != 0 && strcmp(schema, other) != 0) {
+		npu_fail(err, NPU_ERR_FORMAT, "%s: no %s", path, what);
+		json_decref(report);
+		return NULL;
+	}
+	return report;
+}
+
 json_t *report_value(const json_t *report, const char *path)
 {
 	const json_t *at = report;

@@ -12,6 +12,9 @@
  * line where it is no JSON. What is in it is not trusted: ask through the functions below. */
 json_t *report_read(const char *path, struct npu_error *);
 
+/* The same of a file with one of two schemas; what an error says it should be: "report of a run or a model". */
+json_t *report_read_either(const char *path, const char *one, const char *other, const char *what, struct npu_error *);
+
 /* Values at "engines.load.busy"; 0, NAN and "" where there is none of that type. */
 uint64_t report_count(const json_t *report, const char *path);
 double report_real(const json_t *report, const char *path);

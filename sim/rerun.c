@@ -172,7 +172,7 @@ static bool run_once(const struct rerun *r, struct rerun_job *job, struct npu_er
 		return false;
 	struct simulation_request request = {
 		.hw = &work.config.hw, .dram_part = work.config.dram_part, .program = work.program, .command = "run",
-		.subject = work.subject, .ideal = r->ideal | job->ideal,
+		.subject = work.subject, .ideal = (r->ideal & ~job->real) | job->ideal,
 	};
 	struct simulation *s = simulate(&request, err);
 	if (!s)

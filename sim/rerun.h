@@ -28,6 +28,7 @@ void rerun_fini(struct rerun *);
 struct rerun_job {
 	const char *settings; /* "tile_q=256 sram.size=2MiB", in force above those of the run; "" none */
 	unsigned ideal;       /* enum machine_ideal, beside those of the run */
+	unsigned real;        /* of those of the run, not to be ideal */
 	/* Once run. */
 	bool ok;
 	char why[200]; /* it did not run */

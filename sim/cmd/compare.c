@@ -3,6 +3,7 @@
 #include "isa/units.h"
 #include "sim/account.h"
 #include "sim/cli.h"
+#include "sim/cmd/compare_parts.h"
 #include "sim/cmd/report_file.h"
 #include "sim/report_json.h"
 #include "sim/report_read.h"
@@ -266,6 +267,10 @@ static json_t *changes_json(const struct changes *c)
 
 static int print(const struct cli *cli, const struct comparison *c, const json_t *a, const json_t *b)
 {
+	struct npu_error err = { 0 };
+	json_t *explained = NULL;
+	if (cli_value(cli, "explain") && !(explained = compare_explain(cli, a, b, c->settings, &err)))
+		return cli_fail(&err);
 	const char *no_color = getenv("NO_COLOR");
 	struct report_style style = { .color = isatty(STDOUT_FILENO) && !(no_color && *no_color) };
 	if (report_wants_lines(cli)) {
@@ -274,9 +279,12 @@ static int print(const struct cli *cli, const struct comparison *c, const json_t
 		bool ok = print_changes(&c->summary, "figure", c->summary.n, &style) &&
 			  (c->engines.n == 0 || print_changes(&c->engines, "cycles of engines", ROWS, &style)) &&
 			  (c->regions.n == 0 || print_changes(&c->regions, "engine cycles by region", ROWS, &style)) &&
-			  print_settings(c->settings, &style);
-		if (!ok)
+			  print_settings(c->settings, &style) &&
+			  (!explained || compare_explain_print(explained, a, b, &style));
+		if (!ok) {
+			json_decref(explained);
 			return cli_usage("out of memory");
+		}
 	}
 	json_t *report = report_begin("npusim.compare/1", "compare", NULL);
 	json_object_set_new(report, "a", json_string(report_text(a, "command.line")));
@@ -285,6 +293,7 @@ static int print(const struct cli *cli, const struct comparison *c, const json_t
 	json_object_set_new(report, "engines", changes_json(&c->engines));
 	json_object_set_new(report, "regions", changes_json(&c->regions));
 	json_object_set(report, "settings", c->settings);
+	json_object_set_new(report, "explained", explained ? explained : json_array());
 	return report_finish(cli, report);
 }
 
@@ -311,6 +320,15 @@ static int compare(const struct cli *cli, const json_t *a, const json_t *b)
 static int run(struct cli *cli)
 {
 	struct npu_error err = { 0 };
+	bool measured = cli_value(cli, "measured") != NULL, explain = cli_value(cli, "explain") != NULL;
+	if (measured && (cli->nwords != 1 || explain))
+		return cli_usage("--measured: one report and the measured times are compared");
+	if (measured)
+		return compare_measured(cli);
+	if (cli->nwords != 2)
+		return cli_usage("compare A.json B.json, or R.json --measured OPS.csv, would be right");
+	if (cli_value(cli, "program") && !explain)
+		return cli_usage("--program: of --explain");
 	if (strcmp(cli->words[0], "-") == 0 && strcmp(cli->words[1], "-") == 0)
 		return cli_usage("- and -: one report can come from stdin");
 	json_t *a = report_read(cli->words[0], &err), *b = a ? report_read(cli->words[1], &err) : NULL;
@@ -321,22 +339,29 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
+	{ "explain", 0, NULL, "also run A with each setting of B that differs, one at a time, and with all of them" },
+	{ "program", 0, "FILE", "of --explain: where the program of the runs is, if it is no kernel" },
+	{ "measured", 0, "OPS.csv", "one report beside measured times by operator or region; columns as name,us or operator,cycles" },
 	{ "report", 0, "FILE.json", "write the comparison as JSON (npusim.compare/1); - is stdout, instead of the tables" },
 	{ 0 },
 };
 
 const struct cli_command cmd_compare = {
 	.name = "compare",
-	.synopsis = "A.json B.json",
-	.summary = "what changed from one report to another",
+	.synopsis = "A.json B.json | R.json --measured OPS.csv",
+	.summary = "what changed from one report to another, and from measured times",
 	.text = "Figures of both runs beside each other; the cycles of engines and of regions that changed, the largest change "
 		"first; and every parameter and hardware key that differs.\n"
 		"\n"
 		"  npusim run gemm --report a.json -q\n"
 		"  npusim run gemm buffering=single --report b.json -q\n"
-		"  npusim compare a.json b.json\n",
+		"  npusim compare a.json b.json --explain\n"
+		"\n"
+		"With --measured a report of npusim run, by region, or of npusim model, by operator, stands beside times that were "
+		"measured: rows of one name are added up, `total` is the whole, and a region's time is the longest that an engine was "
+		"at it.\n",
 	.options = options,
-	.min_words = 2,
+	.min_words = 1,
 	.max_words = 2,
 	.run = run,
 };

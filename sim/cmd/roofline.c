@@ -4,6 +4,7 @@
 #include "sim/cli.h"
 #include "sim/cmd/report_file.h"
 #include "sim/gnuplot.h"
+#include "sim/region_cycles.h"
 #include "sim/report_json.h"
 #include "sim/report_read.h"
 #include "sim/report_table.h"
@@ -36,26 +37,6 @@ static void place(struct roofline *r, struct point *p)
 	p->achieved = ns > 0 ? (double)p->macs / ns : NAN;
 	double slope = p->intensity * r->peak_bytes;
 	p->roof = isnan(slope) || slope > r->peak_macs ? r->peak_macs : slope;
-}
-
-/* The longest time that an engine was at a region: its cycles in any state that an instruction of the region decided. */
-static uint64_t region_cycles(const json_t *row)
-{
-	uint64_t longest = 0;
-	for (unsigned e = 0; e < NPU_ENGINES; e++) {
-		char path[64];
-		const char *name;
-		json_t *cycles;
-		snprintf(path, sizeof path, "engines.%s", npu_engine_name((enum npu_engine)e));
-		const json_t *engine = report_value(row, path);
-		json_t *stalls = report_value(engine, "stalls");
-		uint64_t sum = report_count(engine, "busy");
-		json_object_foreach(stalls, name, cycles) {
-			sum += report_count(stalls, name);
-		}
-		longest = sum > longest ? sum : longest;
-	}
-	return longest;
 }
 
 static int by_cycles(const void *x, const void *y)

@@ -47,5 +47,64 @@ refuse 2 '- and -: one report can come from stdin' compare - -
 echo '{"schema": "npusim.dram/1"}' >dram.json
 refuse 2 'dram.json: no report of a run; npusim run ... --report FILE.json writes one' compare a.json dram.json
 
+# Which keys explain it: each row is what A takes with that setting, and with all of them it is B
+cycles() { "$NPUSIM" run "$@" --report - | sed -n 's/^  "cycles": \([0-9]*\),$/\1/p'; }
+base=(gemm m=256 n=256 k=256)
+"$NPUSIM" compare a.json b.json --explain --report e.json >out 2>err || fail "--explain: $(cat err)"
+checks=$((checks + 4))
+n=$(cycles "${base[@]}" buffering=single)
+grep -qE "^buffering=single +$(grouped "$n") +$(grouped $((n - a))) " out || fail "buffering=single takes $n: $(cat out)"
+grep -qE "^sram.size=2097152 +$(grouped "$(cycles "${base[@]}" sram.size=2MiB)") " out || fail "sram.size: $(cat out)"
+grep -qE "^all of them +$(grouped "$b") +$(grouped $((b - a))) +100\.0 %$" out || fail "all of them: $(grep '^all' out)"
+[ "$(grep -c '"settings": "' e.json)" = 3 ] || fail "JSON: $(cat e.json)"
+# A part brings its timing along; an ideal part; a setting that alone is not legal
+"$NPUSIM" run "${base[@]}" dram.part=LPDDR5-6400 --ideal sram,vector -q --report p.json
+"$NPUSIM" compare a.json p.json --explain >out 2>err || fail "--explain: $(cat err)"
+checks=$((checks + 3))
+grep -qE "^dram.part=LPDDR5-6400 +$(grouped "$(cycles "${base[@]}" dram.part=LPDDR5-6400)") " out || fail "a part: $(cat out)"
+grep -qE "^ideal +$(grouped "$(cycles "${base[@]}" --ideal sram,vector)") " out || fail "ideal: $(cat out)"
+"$NPUSIM" compare p.json a.json --explain | grep -qE "^ideal +$(grouped "$(cycles "${base[@]}" dram.part=LPDDR5-6400)") " ||
+    fail 'no longer ideal'
+"$NPUSIM" run gemm m=300 n=300 k=300 tile_m=300 tile_n=300 accum.size=1MiB -q --report big.json
+"$NPUSIM" run gemm m=300 n=300 k=300 tile_m=100 tile_n=300 -q --report bigger.json
+checks=$((checks + 1))
+"$NPUSIM" compare big.json bigger.json --explain 2>err | grep -qE '^accum.size=262144 alone cannot run: ' || fail 'what is not legal alone'
+refuse 2 'gemm and gemv: settings explain what two runs of one program differ in' compare a.json <(
+    "$NPUSIM" run gemv k=512 n=512 --report - ) --explain
+
+# Measured times: rows of one name add up, the error is simulated over measured less 1
+us=$(sed -n 's/^  "time_us": \([0-9.]*\),$/\1/p' a.json)
+printf '\357\273\277Op Name,Type,Task Duration(us)\r\n"tile 0,0",x,10\r\n"tile 0,0",x,2.5\r\n# nothing\r\ntotal,,%s\r\nabsent,,1\r\n' \
+    "$(awk -v us="$us" 'BEGIN { print us / 2 }')" >ops.csv
+checks=$((checks + 4))
+"$NPUSIM" compare a.json --measured ops.csv --report m.json >out 2>err || fail "--measured: $(cat err)"
+grep -qE '^total +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ +\+100\.0 %$' out || fail "the total is twice what was measured: $(grep total out)"
+grep -qE '^tile 0,0 +2 +12\.500 ' out || fail "rows of a name add up: $(grep tile out)"
+grep -q '^1 measured names are not in the report$' out || fail "absent: $(cat out)"
+grep -q '"error_fraction": 1.0' m.json || fail "JSON: $(cat m.json)"
+printf 'operator,cycles\ntotal,%s\n' "$a" >cycles.csv
+checks=$((checks + 1))
+"$NPUSIM" compare a.json --measured cycles.csv | grep -q '^error  mean of magnitudes 0.0 %, largest 0.0 %, of 1$' || fail 'its own cycles'
+"$NPUSIM" model tinyllama-1.1b phase=decode context=64 --report model.json >/dev/null 2>&1 && {
+    checks=$((checks + 1))
+    name=$(sed -n '/"operators"/,/]/s/.*"name": "\(.*\)",/\1/p' model.json | head -n 1)
+    printf 'name,ms\n"%s",1\n' "$name" >model.csv
+    "$NPUSIM" compare model.json --measured model.csv | grep -q "^$name  *1  *1,*000.000 " || fail "an operator of a model: $name"
+}
+for bad in 'name,x=no column of times; name,us or operator,cycles would be right' 'x,us=no column of names; name,us or operator,cycles would be right'; do
+    echo "${bad%%=*}" >bad.csv
+    refuse 2 "bad.csv:1:1: ${bad#*=}" compare a.json --measured bad.csv
+done
+printf 'name,us\na,-1\n' >bad.csv
+refuse 2 'bad.csv:2:1: "-1" is no time' compare a.json --measured bad.csv
+printf 'name,us\n"a,1\n' >bad.csv
+refuse 2 'bad.csv:2:1: fewer fields than the first line has, or a quote without end' compare a.json --measured bad.csv
+printf 'name,us\nelsewhere,1\n' >bad.csv
+refuse 2 'bad.csv: none of its 1 names is a region or operator of a.json' compare a.json --measured bad.csv
+: >bad.csv
+refuse 2 'bad.csv: no measured times' compare a.json --measured bad.csv
+refuse 2 '--measured: one report and the measured times are compared' compare a.json b.json --measured ops.csv
+refuse 2 'compare A.json B.json, or R.json --measured OPS.csv, would be right' compare a.json
+
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]
