@@ -146,7 +146,10 @@ static void account_time(struct account *a, const struct hw *hw, const struct re
 static void account_energy(struct account *a, const struct hw *hw, const struct products *p,
 			   const struct machine_totals *totals)
 {
-	struct energy e = energy_of(hw, p->by_type, totals, a->time_us);
+	double active = 0;
+	for (unsigned i = 0; i < NPU_ENGINES; i++)
+		active += share((double)a->active[i], (double)a->cycles) / NPU_ENGINES;
+	struct energy e = energy_of(hw, p->by_type, totals, a->time_us, active);
 	a->energy_total_uj = e.total_uj;
 	a->energy_mac_uj = e.mac_uj;
 	a->energy_vector_uj = e.vector_uj;
@@ -154,6 +157,7 @@ static void account_energy(struct account *a, const struct hw *hw, const struct 
 	a->energy_accum_uj = e.accum_uj;
 	a->energy_dram_uj = e.dram_uj;
 	a->energy_idle_uj = e.idle_uj;
+	a->energy_idle_gated_uj = e.idle_gated_uj;
 }
 
 bool account_init(struct account *a, const struct simulation_request *request, const struct record *r,

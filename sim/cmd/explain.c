@@ -66,13 +66,15 @@ static bool run_what_if(struct what_if *w, const struct explain *x, const struct
 
 /* ---- tables ---- */
 
-static void print_try(const struct rerun_job *job, const char *settings, double cycles)
+static void print_try(const struct rerun_job *job, const char *settings, double cycles, bool energy)
 {
 	printf("   try       %s", settings);
 	if (job && job->ok)
 		printf("   simulated: %s cycles, %.3f times as fast; MAC utilisation %.1f %%", npu_count_text(job->cycles).text,
 		       job->cycles ? cycles / (double)job->cycles : 0, 100 * job->mac_utilization);
-	else if (job)
+	if (job && job->ok && energy)
+		printf(", %.2f uJ", job->energy_uj);
+	if (job && !job->ok)
 		printf("   not legal: %.120s", job->why);
 	putchar('\n');
 }
@@ -91,7 +93,7 @@ static void print_finding(const struct explain *x, unsigned i, const struct what
 		printf("   mostly    %s\n", f->place);
 	printf("   advice    %s\n", f->advice);
 	for (unsigned t = 0; t < f->ntries; t++)
-		print_try(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles);
+		print_try(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles, f->energy_uj > 0);
 }
 
 static bool print_what_if(const struct what_if *w, const struct report_style *style)
@@ -142,14 +144,15 @@ static bool print_text(const struct explain *x, const struct what_if *w)
 static json_t *job_json(const struct rerun_job *job, double cycles)
 {
 	if (!job->ok)
-		return json_pack("{s:b, s:s, s:n, s:n}", "simulated", 0, "why", job->why, "cycles", "speed_up");
-	return json_pack("{s:b, s:s, s:I, s:f}", "simulated", 1, "why", "", "cycles", (json_int_t)job->cycles, "speed_up",
-			 job->cycles ? cycles / (double)job->cycles : 0.0);
+		return json_pack("{s:b, s:s, s:n, s:n, s:n}", "simulated", 0, "why", job->why, "cycles", "speed_up", "energy_uj");
+	return json_pack("{s:b, s:s, s:I, s:f, s:f}", "simulated", 1, "why", "", "cycles", (json_int_t)job->cycles, "speed_up",
+			 job->cycles ? cycles / (double)job->cycles : 0.0, "energy_uj", job->energy_uj);
 }
 
 static json_t *try_json(const struct rerun_job *job, const char *settings, double cycles)
 {
-	json_t *row = job ? job_json(job, cycles) : json_pack("{s:b, s:s, s:n, s:n}", "simulated", 0, "why", "", "cycles", "speed_up");
+	json_t *row = job ? job_json(job, cycles) : json_pack("{s:b, s:s, s:n, s:n, s:n}", "simulated", 0, "why", "", "cycles", "speed_up",
+								    "energy_uj");
 	if (row)
 		json_object_set_new(row, "settings", json_string(settings));
 	return row;

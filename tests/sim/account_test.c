@@ -89,12 +89,18 @@ END_TEST
 START_TEST(figures_of_energy)
 {
 	double bytes = (double)(account->dram_read_bytes + account->dram_write_bytes);
-	ck_assert_double_eq_tol(account->energy_mac_uj, (double)account->macs * 1.5e-6, 1e-9);
-	ck_assert_double_eq_tol(account->energy_vector_uj, 2 * TILES * 1000 * 1.0e-6, 1e-9);
+	ck_assert_double_eq_tol(account->energy_mac_uj, (double)account->macs * 2.0e-6, 1e-9);
+	ck_assert_double_eq_tol(account->energy_vector_uj, 2 * TILES * 1000 * 2.3e-6, 1e-9);
 	ck_assert_double_eq_tol(account->energy_dram_uj, bytes * 40e-6, 1e-9);
-	ck_assert_double_eq_tol(account->energy_sram_uj, bytes * 1e-6, 1e-9);
+	ck_assert_double_eq_tol(account->energy_sram_uj, bytes * 2.5e-6, 1e-9);
 	/* 50 mW for cycles of 1 ns. */
 	ck_assert_double_eq_tol(account->energy_idle_uj, (double)account->cycles * 50e-6, 1e-9);
+	/* With clocks that stop, half of it remains, and of the other half each engine's quarter while that is active. */
+	double active = 0;
+	for (unsigned e = 0; e < NPU_ENGINES; e++)
+		active += (double)account->active[e] / 4;
+	ck_assert_double_eq_tol(account->energy_idle_gated_uj, ((double)account->cycles + active) * 25e-6, 1e-9);
+	ck_assert_double_lt(account->energy_idle_gated_uj, account->energy_idle_uj);
 	ck_assert_double_eq_tol(account->energy_total_uj,
 				account->energy_mac_uj + account->energy_vector_uj + account->energy_sram_uj +
 					account->energy_accum_uj + account->energy_dram_uj + account->energy_idle_uj,
