@@ -314,7 +314,7 @@ static void layers(struct build *b)
 			kind++;
 		if (kind == b->plan->nsections) {
 			struct model_section *s = &b->plan->sections[section(b, "", 0)];
-			char window[32] = "";
+			char window[20] = "";
 			if (windowed)
 				snprintf(window, sizeof window, "window %" PRIu32, t->window);
 			snprintf(s->name, sizeof s->name, "layer%s%s%s%s%s", windowed || t->moe[i] ? " (" : "", window,
