@@ -11,7 +11,7 @@
 #include "tests/support/kernel_cases.h"
 #include "tests/support/suite.h"
 
-enum { REPORT_BYTES = 1 << 22 };
+enum { REPORT_BYTES = 1 << 24 };
 
 /* The report of `npusim run WORDS`, in memory; the caller frees it. */
 static char *run(const char *words)
