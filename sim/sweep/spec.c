@@ -219,6 +219,23 @@ static bool check_key(struct reader *r, const yaml_node_t *node, const char *key
 	return fail_as(r, node, &inner);
 }
 
+static bool check_part(struct reader *r, const yaml_node_t *node, const char *name)
+{
+	char *path = strchr(name, '/') || strstr(name, ".yaml") ? keep(name) : config_preset_path(CONFIG_PRESET_DRAM, name);
+	bool there = path && access(path, R_OK) == 0;
+	free(path);
+	if (there)
+		return true;
+	char **names = config_preset_names(CONFIG_PRESET_DRAM);
+	unsigned n = 0;
+	while (names && names[n])
+		n++;
+	const char *near = npu_nearest(name, (const char *const *)names, n);
+	fail(r, node, "unknown DRAM part %.60s%s%s%s", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	config_names_free(names);
+	return false;
+}
+
 static bool check_value(struct reader *r, const yaml_node_t *node, const char *key, const char *value)
 {
 	struct npu_error inner = { 0 };
@@ -226,10 +243,14 @@ static bool check_value(struct reader *r, const yaml_node_t *node, const char *k
 	const struct config_key *hw = config_key_find(key);
 	if (snprintf(assignment, sizeof assignment, "%s=%s", key, value) >= (int)sizeof assignment)
 		return fail(r, node, "%s: the value is too long", key);
+	if (strcmp(key, "hw") == 0)
+		return true;
+	if (hw && hw->type == CONFIG_PART)
+		return check_part(r, node, value);
 	if (hw) {
 		struct hw scratch = r->spec->bases[0].hw;
 		char text[512];
-		return hw->type == CONFIG_PART || config_parse(hw, value, &scratch, text, sizeof text) || fail(r, node, "%s", text);
+		return config_parse(hw, value, &scratch, text, sizeof text) || fail(r, node, "%s", text);
 	}
 	if (r->space->kind == SWEEP_KERNEL && strcmp(key, "tile") == 0)
 		return strcmp(value, "auto") == 0 || fail(r, node, "tile=%s: tile=auto would be right", value);
@@ -800,6 +821,8 @@ static bool read_spec(struct reader *r)
 	if (!read_axes(r, top[AXES], top[HW]) || (top[WHERE] && !read_where(r, top[WHERE])) ||
 	    (top[REPORT] && !read_figures(r, top[REPORT], s->report, &s->nreport, SWEEP_REPORT)) || !read_sample(r, top))
 		return false;
+	if (s->nreport && sweep_figures[sweep_figure_find(s->report[0])].type == SWEEP_TEXT)
+		return fail(r, top[REPORT], "report: the first figure is what is made best, and %s is a word", s->report[0]);
 	if (!something_passes(r->spec))
 		return fail(r, top[WHERE], "where: excludes all %s points", npu_count_text(s->points).text);
 	s->version = keep(NPUSIM_VERSION);

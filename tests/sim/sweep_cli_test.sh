@@ -43,6 +43,19 @@ spec 'axes: {tile_q: [32, 0]}'
 refuse 2 's.yaml:4:21: tile_q=0: too small; tile_q must be 1 to 1048575 elements' run s.yaml
 spec 'axes: {sram.size: [1MB]}'
 refuse 2 's.yaml:4:20: sram.size=1MB: "MB" is no unit of a size here; write 1MiB (KiB, MiB, GiB or plain bytes)' run s.yaml
+spec 'axes: {dram.part: [LPDDR5-640]}'
+refuse 2 's.yaml:4:20: unknown DRAM part LPDDR5-640; did you mean LPDDR5-6400?' run s.yaml
+printf '%s\n' 'run: flash_attention' 'axes: {hw: [edge-1mb, edge-3mb]}' >h.yaml
+"$NPUSIM" sweep run h.yaml 2>err && fail 'a machine that is not there'
+grep -q "^npusim: h.yaml:2:23: unknown hardware \"edge-3mb\"" err || fail "$(cat err)"
+printf '%s\n' 'run: flash_attention' 'with: {seq: 128, heads: 1, sram.size: 512KiB}' 'axes: {hw: [edge-1mb, edge-2mb, tiny-256k], tile_q: [32, 64]}' >h.yaml
+"$NPUSIM" sweep run h.yaml -q >out 2>err || fail "machines: $(cat err)"
+command=$("$NPUSIM" sweep best h.sweep --where 'hw == tiny-256k' | tail -n 1)
+# shellcheck disable=SC2086
+[ "$("$NPUSIM" ${command#npusim } --report - | jq '[.cycles, .hw.sram.size, .hw.matrix.rows]' -c)" = \
+    "$("$NPUSIM" sweep merge h.sweep --json - | jq '[.[] | select(.hw == "tiny-256k")] | min_by(.cycles) | [.cycles, 524288, 16]' -c)" ] ||
+    fail "$command is another machine"
+checks=$((checks + 3))
 spec 'axes: {tile_q: {pow2: [24, 64]}}'
 refuse 2 's.yaml:4:23: pow2 takes two powers of two, the smaller one first' run s.yaml
 spec 'axes: {tile_q: {range: [64, 32, 8]}}'
@@ -57,6 +70,8 @@ spec 'axes: {tile_q: [32, 64]}' 'where: tile_q > 64'
 refuse 2 's.yaml:5:8: where: excludes all 2 points' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'report: [cylces]'
 refuse 2 's.yaml:5:10: unknown figure cylces; did you mean cycles?' run s.yaml
+spec 'axes: {tile_q: [32, 64]}' 'report: [bound, cycles]'
+refuse 2 's.yaml:5:9: report: the first figure is what is made best, and bound is a word' run s.yaml
 # 10^12 points
 ten='{range: [1, 10000, 1]}'
 spec "axes: {tile_q: $ten, tile_kv: $ten, window: $ten}"
