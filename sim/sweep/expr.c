@@ -141,6 +141,19 @@ static bool name_of(struct parser *p, const char *from, size_t n, unsigned *out)
 	return node(p, NAME, i, 0, out);
 }
 
+/* 'tiny-256k': a word with what would be operators in it. */
+static bool quoted(struct parser *p, unsigned *out)
+{
+	const char *from = p->at + 1, *end = strchr(from, *p->at);
+	if (!end || end == from)
+		return fail(p, p->at, end ? "an empty word" : "the quote is not closed");
+	p->at = end + 1;
+	if (!name_of(p, from, (size_t)(end - from), out))
+		return false;
+	p->e->words[p->e->nodes[*out].a] = true;
+	return true;
+}
+
 static bool primary(struct parser *p, unsigned *out)
 {
 	skip(p);
@@ -161,6 +174,8 @@ static bool primary(struct parser *p, unsigned *out)
 		ok = primary(p, &a) && node(p, *from == '!' ? NOT : MINUS, a, 0, out);
 	} else if (isdigit((unsigned char)*from)) {
 		ok = number(p, out);
+	} else if (*from == '\'' || *from == '"') {
+		ok = quoted(p, out);
 	} else if (isalpha((unsigned char)*from) || *from == '_') {
 		ok = name(p, out);
 	} else {

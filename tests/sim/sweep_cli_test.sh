@@ -50,7 +50,7 @@ printf '%s\n' 'run: flash_attention' 'axes: {hw: [edge-1mb, edge-3mb]}' >h.yaml
 grep -q "^npusim: h.yaml:2:23: unknown hardware \"edge-3mb\"" err || fail "$(cat err)"
 printf '%s\n' 'run: flash_attention' 'with: {seq: 128, heads: 1, sram.size: 512KiB}' 'axes: {hw: [edge-1mb, edge-2mb, tiny-256k], tile_q: [32, 64]}' >h.yaml
 "$NPUSIM" sweep run h.yaml -q >out 2>err || fail "machines: $(cat err)"
-command=$("$NPUSIM" sweep best h.sweep --where 'hw == tiny-256k' | tail -n 1)
+command=$("$NPUSIM" sweep best h.sweep --where 'hw == "tiny-256k"' | tail -n 1)
 # shellcheck disable=SC2086
 [ "$("$NPUSIM" ${command#npusim } --report - | jq '[.cycles, .hw.sram.size, .hw.matrix.rows]' -c)" = \
     "$("$NPUSIM" sweep merge h.sweep --json - | jq '[.[] | select(.hw == "tiny-256k")] | min_by(.cycles) | [.cycles, 524288, 16]' -c)" ] ||

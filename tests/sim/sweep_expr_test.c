@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions of sweeps: what binds how, words and sizes, what is not there; and the order of points. */
+#include "sim/sweep/expr.h"
+#include "sim/sweep/space.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct expr_value value(void *context, unsigned n)
+{
+	const char *name = expr_name(context, n, NULL);
+	if (strcmp(name, "a") == 0)
+		return (struct expr_value){ .number = 6 };
+	if (strcmp(name, "sram.size") == 0)
+		return expr_value_of("1.5MiB");
+	if (strcmp(name, "buffering") == 0)
+		return expr_value_of("double");
+	if (strcmp(name, "hw") == 0)
+		return expr_value_of("tiny-256k");
+	if (strcmp(name, "array") == 0)
+		return expr_value_of("32x32");
+	return (struct expr_value){ .number = (double)NAN };
+}
+
+static bool holds(const char *text)
+{
+	struct npu_error err = { 0 };
+	struct expr *e = expr_parse(text, &err);
+	ck_assert_msg(e != NULL, "%s: %s", text, err.text);
+	for (unsigned i = 0; expr_name(e, i, NULL); i++)
+		if (strcmp(expr_name(e, i, NULL), "double") == 0 || strcmp(expr_name(e, i, NULL), "single") == 0)
+			expr_make_word(e, i);
+	bool result = expr_holds(e, value, e);
+	expr_free(e);
+	return result;
+}
+
+START_TEST(operators_bind_as_in_c)
+{
+	ck_assert(holds("1 + 2 * 3 == 7"));
+	ck_assert(holds("(1 + 2) * 3 == 9"));
+	ck_assert(holds("10 - 4 - 3 == 3"));
+	ck_assert(holds("100 / 10 / 5 == 2"));
+	ck_assert(holds("0 && 0 || 1"));
+	ck_assert(!holds("0 && (0 || 1)"));
+	ck_assert(holds("!(a > 6) && -a < 0 && a % 4 == 2"));
+	ck_assert(holds("1 < 2 == 1"));
+}
+END_TEST
+
+START_TEST(sizes_are_bytes_and_words_are_words)
+{
+	ck_assert(holds("sram.size == 1572864 && sram.size < 2MiB && sram.size >= 1536KiB"));
+	ck_assert(holds("buffering == double && buffering != single"));
+	ck_assert(holds("hw == 'tiny-256k' && hw == \"tiny-256k\""));
+	ck_assert(holds("array == 32x32 && array != 16x16"));
+	ck_assert_msg(!holds("buffering == 3") && !holds("buffering < 3"), "a word is no number");
+}
+END_TEST
+
+START_TEST(what_is_not_there_holds_for_nothing)
+{
+	ck_assert(!holds("nothing < 1"));
+	ck_assert(!holds("nothing != 1"));
+	ck_assert(!holds("!nothing"));
+	ck_assert(!holds("1 / 0 > 1"));
+	ck_assert(!holds("1 % 0 == 0"));
+}
+END_TEST
+
+START_TEST(mistakes_have_a_column)
+{
+	static const struct {
+		const char *text;
+		uint32_t column;
+	} wrong[] = { { "", 1 }, { "a +", 4 }, { "(a", 3 }, { "a b", 3 }, { "a < 3xyz", 5 }, { "a == 'x", 6 }, { "* 3", 1 }, { "a && ", 6 } };
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct npu_error err = { 0 };
+		ck_assert(expr_parse(wrong[i].text, &err) == NULL);
+		ck_assert_msg(err.column == wrong[i].column, "%s: column %u: %s", wrong[i].text, err.column, err.text);
+	}
+	char deep[400];
+	memset(deep, '(', sizeof deep);
+	deep[sizeof deep - 1] = '\0';
+	ck_assert(expr_parse(deep, NULL) == NULL);
+}
+END_TEST
+
+START_TEST(a_shuffle_is_a_permutation_for_every_length)
+{
+	for (uint64_t n = 1; n < 300; n++) {
+		bool seen[300] = { false };
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t p = sweep_shuffle(i, n, 7);
+			ck_assert(p < n && !seen[p]);
+			seen[p] = true;
+		}
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		ck_assert(sweep_shuffle(i, (uint64_t)1000000000000, 1) < (uint64_t)1000000000000);
+}
+END_TEST
+
+START_TEST(a_point_is_its_indices)
+{
+	struct sweep_space s = { .naxes = 3, .points = 24 };
+	static const uint32_t counts[] = { 2, 3, 4 };
+	for (unsigned a = 0; a < 3; a++)
+		s.axes[a].count = counts[a];
+	for (uint64_t p = 0; p < 24; p++) {
+		uint32_t i = sweep_index(&s, p, 0), j = sweep_index(&s, p, 1), k = sweep_index(&s, p, 2);
+		ck_assert_uint_eq((i * 3 + j) * 4 + k, p);
+		ck_assert_uint_eq(sweep_move(&s, p, 1, 2), (i * 3 + 2) * 4 + k);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sweep_expr");
+	TCase *t = tcase_create("conditions and points");
+	tcase_add_test(t, operators_bind_as_in_c);
+	tcase_add_test(t, sizes_are_bytes_and_words_are_words);
+	tcase_add_test(t, what_is_not_there_holds_for_nothing);
+	tcase_add_test(t, mistakes_have_a_column);
+	tcase_add_test(t, a_shuffle_is_a_permutation_for_every_length);
+	tcase_add_test(t, a_point_is_its_indices);
+	suite_add_tcase(suite, t);
+	return npu_suite_run(suite);
+}
