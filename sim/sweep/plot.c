@@ -142,19 +142,19 @@ static bool pareto(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n$front << EOD\n");
 	/* The front of these two, from left to right: what is on it is better than all before. */
 	struct sweep_rows two = *r;
-	double *figures = malloc((r->n + 1) * 2 * sizeof *figures);
+	double *figures = malloc((r->nfigures + 1) * 2 * sizeof *figures);
 	if (!figures)
 		return false;
 	two.figures = figures;
 	two.nnames = 2;
 	two.names[1] = r->names[x];
-	for (uint64_t i = 0; i < r->n; i++) {
-		figures[2 * i] = sweep_rows_figure(r, &r->row[i], 0);
-		figures[2 * i + 1] = sweep_rows_figure(r, &r->row[i], (unsigned)x);
+	for (uint64_t i = 0; i < r->nfigures; i++) {
+		figures[2 * i] = r->figures[i * r->nnames];
+		figures[2 * i + 1] = r->figures[i * r->nnames + (unsigned)x];
 	}
 	for (uint64_t i = 0; i < r->n; i++)
 		if (sweep_is_on_front(&two, &r->row[i], 2))
-			fprintf(f, "%.12g %.12g\n", figures[2 * i + 1], figures[2 * i]);
+			fprintf(f, "%.12g %.12g\n", figures[2 * r->row[i].at + 1], figures[2 * r->row[i].at]);
 	free(figures);
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {

@@ -29,6 +29,15 @@ static uint8_t reason_of(struct sweep_rows *r, const char *text)
 	return (uint8_t)(i < r->nreasons ? i : r->nreasons - 1);
 }
 
+/* Room for one more of `size` bytes in an array of n, which `*room` says. */
+static void *make_room(void *array, uint64_t n, uint64_t *room, size_t size)
+{
+	if (n < *room)
+		return array;
+	*room = *room ? *room + *room / 2 : 1024;
+	return realloc(array, *room * size);
+}
+
 static bool take(void *context, uint64_t point, enum sweep_status status, const json_t *record)
 {
 	struct reading *reading = context;
@@ -36,64 +45,43 @@ static bool take(void *context, uint64_t point, enum sweep_status status, const 
 	const char *reason = json_string_value(json_object_get(record, "reason"));
 	if (point >= r->space->points)
 		return true;
-	if (r->n == r->room) {
-		uint64_t room = r->room ? 2 * r->room : 1024;
-		struct sweep_row *rows = realloc(r->row, room * sizeof *rows);
-		r->row = rows ? rows : r->row;
-		double *figures = rows ? realloc(r->figures, room * (r->nnames + 1) * sizeof *figures) : NULL;
-		if (!figures)
-			return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
-		r->figures = figures;
-		r->room = room;
-	}
-	r->row[r->n] = (struct sweep_row){ point, (uint8_t)status, reason ? reason_of(r, reason) : 0 };
-	for (unsigned i = 0; i < r->nnames; i++)
-		r->figures[r->n * r->nnames + i] = status == SWEEP_RUN ? sweep_record_figure(record, r->names[i]) : (double)NAN;
-	r->n++;
+	struct sweep_row *rows = make_room(r->row, r->n, &r->room, sizeof *rows);
+	r->row = rows ? rows : r->row;
+	double *figures = r->figures;
+	if (status == SWEEP_RUN && r->nnames)
+		figures = make_room(r->figures, r->nfigures, &r->figures_room, r->nnames * sizeof *figures);
+	r->figures = figures ? figures : r->figures;
+	if (!rows || (status == SWEEP_RUN && r->nnames && !figures))
+		return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
+	r->row[r->n++] = (struct sweep_row){ point, (uint32_t)r->nfigures, (uint8_t)status, reason ? reason_of(r, reason) : 0 };
+	for (unsigned i = 0; status == SWEEP_RUN && i < r->nnames; i++)
+		r->figures[r->nfigures * r->nnames + i] = sweep_record_figure(record, r->names[i]);
+	r->nfigures += status == SWEEP_RUN;
 	return true;
 }
-
-struct order {
-	struct sweep_row row;
-	uint64_t from;
-};
 
 static int by_point(const void *a, const void *b)
 {
-	const struct order *x = a, *y = b;
-	if (x->row.point != y->row.point)
-		return x->row.point < y->row.point ? -1 : 1;
-	return x->row.status != y->row.status ? x->row.status - y->row.status : x->from < y->from ? -1 : x->from > y->from;
+	const struct sweep_row *x = a, *y = b;
+	if (x->point != y->point)
+		return x->point < y->point ? -1 : 1;
+	return x->status != y->status ? x->status - y->status : x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool sort(struct sweep_rows *r, struct npu_error *err)
+static void sort(struct sweep_rows *r)
 {
-	struct order *order = malloc((r->n + 1) * sizeof *order);
-	double *figures = malloc((r->n + 1) * (r->nnames + 1) * sizeof *figures);
 	uint64_t n = 0;
-	if (!order || !figures) {
-		free(order);
-		free(figures);
-		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	}
-	for (uint64_t i = 0; i < r->n; i++)
-		order[i] = (struct order){ r->row[i], i };
-	qsort(order, r->n, sizeof *order, by_point);
+	if (r->n)
+		qsort(r->row, r->n, sizeof *r->row, by_point);
 	for (uint64_t i = 0; i < r->n; i++) {
-		if (n && r->row[n - 1].point == order[i].row.point)
+		if (n && r->row[n - 1].point == r->row[i].point)
 			continue;
-		r->row[n] = order[i].row;
-		memcpy(figures + n * r->nnames, r->figures + order[i].from * r->nnames, r->nnames * sizeof *figures);
-		r->count[order[i].row.status]++;
-		r->refused[order[i].row.reason] += order[i].row.status == SWEEP_NOT_LEGAL;
-		n++;
+		r->row[n++] = r->row[i];
+		r->count[r->row[n - 1].status]++;
+		r->refused[r->row[n - 1].reason] += r->row[n - 1].status == SWEEP_NOT_LEGAL;
 	}
 	r->n = n;
-	free(order);
-	free(r->figures);
-	r->figures = figures;
 	r->count[SWEEP_MISSING] = r->space->count > n && !r->space->pareto ? r->space->count - n : 0;
-	return true;
 }
 
 /* Most refusals first, whatever was read first. */
@@ -117,8 +105,9 @@ static void sort_reasons(struct sweep_rows *r)
 bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *err)
 {
 	struct reading reading = { r, err };
-	if (!sweep_store_read(path, take, &reading, &r->damaged, err) || !sort(r, err))
+	if (!sweep_store_read(path, take, &reading, &r->damaged, err))
 		return false;
+	sort(r);
 	sort_reasons(r);
 	return true;
 }
@@ -146,7 +135,7 @@ const struct sweep_row *sweep_rows_find(const struct sweep_rows *r, uint64_t poi
 
 double sweep_rows_figure(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure)
 {
-	return r->figures[(uint64_t)(row - r->row) * r->nnames + figure];
+	return row->status == SWEEP_RUN ? r->figures[(uint64_t)row->at * r->nnames + figure] : (double)NAN;
 }
 
 struct fetching {

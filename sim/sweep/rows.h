@@ -9,6 +9,7 @@ enum { SWEEP_ROW_FIGURES = 12, SWEEP_REASONS = 32 };
 
 struct sweep_row {
 	uint64_t point;
+	uint32_t at; /* of its figures, where it ran */
 	uint8_t status, reason;
 };
 
@@ -17,8 +18,8 @@ struct sweep_rows {
 	const char *names[SWEEP_ROW_FIGURES]; /* of the figures that are kept */
 	unsigned nnames;
 	struct sweep_row *row;
-	double *figures; /* [n][nnames], NaN: none */
-	uint64_t n, room;
+	double *figures; /* [nfigures][nnames], NaN: none */
+	uint64_t n, room, nfigures, figures_room;
 	char *reasons[SWEEP_REASONS];
 	uint64_t refused[SWEEP_REASONS];
 	unsigned nreasons;

@@ -191,6 +191,16 @@ checks=$((checks + 3))
 cmp killed.csv full.csv || fail 'a sweep on a disk that was full ends otherwise'
 checks=$((checks + 3))
 
+# A point that fails, here for want of memory, is told with a command that runs it again.
+printf '%s\n' 'run: flash_attention' 'with: {heads: 1, tile_q: 16, tile_kv: 16}' 'axes: {seq: [128, 16384]}' >f.yaml
+if (ulimit -v 300000; "$NPUSIM" --version >/dev/null 2>&1); then
+    (ulimit -v 300000; "$NPUSIM" sweep run f.yaml -q >out 2>err)
+    [ $? = 1 ] && grep -q '^1 run, 0 not legal, 1 failed' out && grep -q '^failed: out of memory' out || fail "a failure: $(cat out)"
+    grep -q '^  npusim run flash_attention heads=1 tile_q=16 tile_kv=16 --hw edge-1mb seq=16384$' out || fail "no command: $(cat out)"
+    "$NPUSIM" sweep best f.sweep >/dev/null || fail 'a folder with a failure'
+    checks=$((checks + 3))
+fi
+
 # A program, its parameters; a search; a model.
 cat >p.npu <<'END'
 .param   n=64, rows=256
