@@ -113,7 +113,8 @@ static void account_dram(struct account *a, const struct simulation_request *req
 	a->dram_bus_bytes = d->bus_bytes;
 	a->dram_gb_per_s = share(bytes, a->time_us * 1e3);
 	a->dram_peak_gb_per_s = peak_gb_per_s(hw);
-	a->dram_peak_fraction = part ? a->dram_gb_per_s / a->dram_peak_gb_per_s : NAN;
+	double on_bus = share(bytes - (double)d->forwarded_bytes, a->time_us * 1e3);
+	a->dram_peak_fraction = part ? on_bus / a->dram_peak_gb_per_s : NAN;
 	double bus_us = (double)d->bus_busy_clk * clk_ps(hw) / 1e6;
 	a->dram_bus_fraction = part ? share(bus_us, a->time_us * hw->dram.channels) : NAN;
 	/* An ideal DRAM has no rows, and answers at once; a memory of the user's keeps its rows to itself. */

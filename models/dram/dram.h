@@ -116,13 +116,17 @@ enum dram_wait { DRAM_WAIT_REFRESH, DRAM_WAIT_BANDWIDTH, DRAM_WAIT_LATENCY };
 void dram_explain(struct dram *, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
 		  void (*emit)(void *ctx, enum dram_wait, uint64_t from, uint64_t to), void *ctx);
 
+/* When the queues had taken the whole of a completed request, whose tag is remembered as for dram_explain(); its arrival
+ * with the ideal part, 0 for one unknown. */
+uint64_t dram_taken_clk(const struct dram *, uint8_t port, uint32_t tag);
+
 struct dram_stats {
 	uint64_t reads, writes;           /* requests completed (writes: accepted) */
 	uint64_t read_bytes, write_bytes; /* asked for */
 	uint64_t bus_bytes;               /* moved so far: whole granules; a forwarded read moves none */
 	uint64_t bursts;                  /* column bursts; row_hits + row_misses + row_conflicts == bursts */
 	uint64_t row_hits, row_misses, row_conflicts; /* row open | bank closed | another row was open */
-	uint64_t forwarded;                           /* reads answered from the write queue */
+	uint64_t forwarded, forwarded_bytes;          /* reads, and what was asked, answered from the write queue */
 	uint64_t activates, precharges, refreshes;    /* commands; a refresh is one REFab or REFpb */
 	uint64_t turnarounds;                         /* data-bus direction changes */
 	uint64_t read_latency_sum, read_latency_max;  /* clk, arrival to done */

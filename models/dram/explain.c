@@ -164,3 +164,15 @@ void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uin
 		add(&runs, DRAM_WAIT_LATENCY, to);
 	flush(&runs);
 }
+
+uint64_t dram_taken_clk(const struct dram *d, uint8_t port, uint32_t tag)
+{
+	const struct request *q = find_request(d, port, tag);
+	uint64_t taken = q ? q->arrival : 0;
+	for (uint32_t i = 0; q && i < q->pieces; i++) {
+		const struct piece *p = piece_of(d, q->first_piece + i);
+		if (p->request == q->id)
+			taken = max64(taken, p->accepted);
+	}
+	return taken;
+}

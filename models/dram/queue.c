@@ -293,6 +293,7 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port, bool write
 		dram_find_reader(ch);
 	if (!write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
 		d->stats.forwarded++;
+		d->stats.forwarded_bytes += p->nbytes;
 		memset(p->lane_gone, 0, sizeof p->lane_gone);
 		piece_gone(d, p);
 		dram_piece_done(d, p, ch->now + d->config.back_delay);

@@ -12,7 +12,10 @@
 #include <strings.h>
 
 /* Pushed and not completed: more than the controller's queues and pipeline hold, so that it never starves. */
-enum { IN_FLIGHT = 192, STEP_CLK = 64, CHANNELS_MAX = 64 };
+enum { IN_FLIGHT = 192, STEP_CLK = 64 };
+
+/* Clocks to come must fit behind it, and figures in what JSON readers hold exactly. */
+#define CYCLE_MAX (1ULL << 52)
 
 struct line {
 	uint64_t addr, cycle;
@@ -22,15 +25,8 @@ struct line {
 
 /* What is known of a request until the end. */
 struct request {
-	uint64_t arrival, done;
-	uint64_t order; /* its last burst among those of its channel and direction */
-	uint8_t channel;
+	uint64_t from, done; /* `from`: its cycle; without cycles the clk at which the controller had taken it */
 	bool write;
-};
-
-struct clocks {
-	uint64_t *clk;
-	uint64_t n, capacity;
 };
 
 struct pump {
@@ -38,9 +34,9 @@ struct pump {
 	struct dram *dram;
 	struct request *requests;
 	uint64_t pushed, completed, capacity;
+	uint32_t fresh[IN_FLIGHT]; /* tags completed since they were last looked at, without cycles */
+	uint32_t nfresh;
 	bool timed, failed;
-	uint64_t bursts[CHANNELS_MAX][2];     /* pushed, by channel and direction */
-	struct clocks column[CHANNELS_MAX][2]; /* when each left the queue: its column command */
 };
 
 static void completed(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
@@ -49,25 +45,16 @@ static void completed(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
 	(void)port;
 	pump->requests[tag].done = clk;
 	pump->completed++;
+	if (!pump->timed)
+		pump->fresh[pump->nfresh++] = tag;
 }
 
-static void command(void *ctx, const struct dram_command *c)
+/* A completion may not ask the DRAM when the request was taken, so that is done afterwards. */
+static void look_at_fresh(struct pump *pump)
 {
-	struct pump *pump = ctx;
-	if (c->op != DRAM_RD && c->op != DRAM_WR)
-		return;
-	struct clocks *column = &pump->column[c->channel][c->op == DRAM_WR];
-	if (column->n == column->capacity) {
-		uint64_t capacity = column->capacity ? column->capacity * 2 : 1024;
-		uint64_t *more = realloc(column->clk, capacity * sizeof *more);
-		if (!more) {
-			pump->failed = true;
-			return;
-		}
-		column->clk = more;
-		column->capacity = capacity;
-	}
-	column->clk[column->n++] = c->clk;
+	for (uint32_t i = 0; i < pump->nfresh; i++)
+		pump->requests[pump->fresh[i]].from = dram_taken_clk(pump->dram, 0, pump->fresh[i]);
+	pump->nfresh = 0;
 }
 
 static bool push(struct pump *pump, uint64_t clk, const struct line *line)
@@ -82,14 +69,7 @@ static bool push(struct pump *pump, uint64_t clk, const struct line *line)
 			return false;
 		pump->capacity = capacity;
 	}
-	uint32_t burst = dram_burst_bytes(pump->config);
-	struct request *request = &pump->requests[pump->pushed];
-	request->arrival = clk;
-	request->channel = (uint8_t)dram_channel_of(pump->dram, line->addr);
-	request->write = line->write;
-	uint64_t *bursts = &pump->bursts[request->channel][line->write];
-	*bursts += burst < DRAM_TRACE_BYTES ? DRAM_TRACE_BYTES / burst : 1;
-	request->order = *bursts - 1;
+	pump->requests[pump->pushed] = (struct request){ .from = clk, .write = line->write };
 	struct dram_request r = {
 		.addr = line->addr, .nbytes = DRAM_TRACE_BYTES, .tag = (uint32_t)pump->pushed++, .write = line->write
 	};
@@ -154,6 +134,7 @@ static void run_ahead(struct pump *pump, uint64_t *clk)
 		uint64_t due = dram_run(pump->dram, *clk);
 		*clk = due == UINT64_MAX ? *clk + 1 : due + STEP_CLK;
 		dram_run(pump->dram, *clk);
+		look_at_fresh(pump);
 	}
 }
 
@@ -167,6 +148,9 @@ static bool take_line(struct pump *pump, const struct line *line, uint64_t *clk,
 		return npu_fail_at(err, NPU_ERR_VALUE, name, number, line->column,
 				   "%d bytes from 0x%llx end behind the last of the part's %s", DRAM_TRACE_BYTES,
 				   (unsigned long long)line->addr, npu_bytes_text(capacity).text);
+	if (line->cycle > CYCLE_MAX)
+		return npu_fail_at(err, NPU_ERR_VALUE, name, number, line->column, "cycle %llu: 0 to %llu would be right",
+				   (unsigned long long)line->cycle, (unsigned long long)CYCLE_MAX);
 	pump->timed = line->has_cycle;
 	if (pump->timed && pump->pushed && line->cycle < *clk)
 		return npu_fail_at(err, NPU_ERR_VALUE, name, number, line->column,
@@ -205,16 +189,6 @@ static bool pump_file(struct pump *pump, FILE *file, const char *name, struct np
 	return ok;
 }
 
-/* When the controller took a request that waited in line: when the burst a queue's length before it left, and not
- * before the request ahead of it. */
-static uint64_t accepted(const struct pump *pump, const struct request *r, uint64_t previous)
-{
-	uint64_t queue = r->write ? pump->config->write_queue : pump->config->read_queue;
-	const struct clocks *column = &pump->column[r->channel][r->write];
-	uint64_t at = r->order >= queue && r->order - queue < column->n ? column->clk[r->order - queue] : 0;
-	return at > previous ? at : previous;
-}
-
 static int by_size(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -224,16 +198,15 @@ static int by_size(const void *a, const void *b)
 static bool latencies(const struct pump *pump, struct dram_trace_figures *figures)
 {
 	uint64_t *latency = malloc((pump->pushed ? pump->pushed : 1) * sizeof *latency);
-	uint64_t n = 0, taken = 0;
+	uint64_t n = 0;
 	double sum = 0;
 	if (!latency)
 		return false;
 	for (uint64_t i = 0; i < pump->pushed; i++) {
 		const struct request *r = &pump->requests[i];
-		taken = pump->timed ? r->arrival : accepted(pump, r, taken);
 		if (r->write)
 			continue;
-		latency[n] = r->done > taken ? r->done - taken : 0;
+		latency[n] = r->done - r->from;
 		sum += (double)latency[n++];
 	}
 	qsort(latency, n, sizeof *latency, by_size);
@@ -251,16 +224,13 @@ static void pump_fini(struct pump *pump)
 {
 	dram_free(pump->dram);
 	free(pump->requests);
-	for (unsigned c = 0; c < CHANNELS_MAX; c++)
-		for (unsigned w = 0; w < 2; w++)
-			free(pump->column[c][w].clk);
 	free(pump);
 }
 
 static bool run_open(struct pump *pump, FILE *file, const char *name, struct dram_trace_figures *figures,
 		     struct npu_error *err)
 {
-	struct dram_hooks hooks = { .ctx = pump, .done = completed, .command = command, .reaction_clk = UINT64_MAX };
+	struct dram_hooks hooks = { .ctx = pump, .done = completed, .reaction_clk = UINT64_MAX };
 	*figures = (struct dram_trace_figures){ 0 };
 	pump->dram = dram_new(pump->config, &hooks);
 	if (!pump->dram)
@@ -268,7 +238,8 @@ static bool run_open(struct pump *pump, FILE *file, const char *name, struct dra
 	if (!pump_file(pump, file, name, err))
 		return false;
 	uint64_t end = dram_drain(pump->dram);
-	uint64_t begin = pump->pushed ? pump->requests[0].arrival : 0;
+	look_at_fresh(pump);
+	uint64_t begin = pump->timed ? pump->requests[0].from : 0;
 	figures->requests = pump->pushed;
 	figures->clocks = end > begin ? end - begin : 0;
 	dram_stats(pump->dram, &figures->stats);

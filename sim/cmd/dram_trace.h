@@ -11,7 +11,7 @@ enum { DRAM_TRACE_BYTES = 64 }; /* a line of the trace */
 struct dram_trace_figures {
 	uint64_t requests;
 	uint64_t clocks; /* first arrival to last data */
-	uint64_t reads;  /* the latencies are theirs, in clocks, from the controller's acceptance or the line's cycle */
+	uint64_t reads;  /* the latencies are theirs, in clocks, from when the controller had taken it or the line's cycle */
 	double mean_latency, median_latency;
 	uint64_t max_latency;
 	struct dram_stats stats;

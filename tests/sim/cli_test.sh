@@ -149,6 +149,17 @@ printf '0x0 R\n0x40 R\n' >ideal.trace
 "$NPUSIM" dram ideal.trace --part DDR4-2400 dram.ideal=yes --report - >ideal.json
 is 'an ideal part' "$(jq -c '[.row_hits, .peak_fraction]' ideal.json)" '[null,null]'
 
+# Reads that the write queue answers cross no bus, and requests across bursts wait no longer than a full queue makes them
+awk 'BEGIN { for (i = x = 1; i <= 20000; i++) { x = x * 69621 % 2147483647; printf "0x%x %s\n", x % 64 * 64, int(x / 64) % 2 ? "W" : "R" } }' >again.trace
+"$NPUSIM" dram again.trace --part LPDDR4X-4266 dram.refresh=none --report - >again.json
+is 'reads of what waits to be written' \
+    "$(jq -c '[.bytes, .peak_fraction < 1, .latency.median > 100]' again.json)" '[1280000,true,true]'
+awk 'BEGIN { for (i = 0; i < 4000; i++) printf "0x%x R\n", i * 64 + 32 }' >across.trace
+"$NPUSIM" dram across.trace --part DDR4-2400 dram.refresh=none --report - >across.json
+is 'requests across two bursts' "$(jq -c '[.bursts, .latency.max < 1000]' across.json)" '[8000,true]'
+printf '0x0 R 18446744073709551615\n' >late.trace
+refuse 2 'late.trace:1:1: cycle 18446744073709551615: 0 to 4503599627370496 would be right' dram late.trace
+
 # Kernels
 refuse 2 'unknown kernel "gemn"; did you mean gemm?' run gemn
 refuse 2 'unknown kernel "zzzzz"; npusim kernel list names them, and a file would be ./FILE, FILE.npu or FILE.npub' run zzzzz
