@@ -158,17 +158,20 @@ static void print_line(FILE *out, const char *label, const char *value, const ch
 	fputc('\n', out);
 }
 
-static void print_dram(const struct account *a, FILE *out)
+static void print_dram(const struct simulation *s, FILE *out)
 {
-	char value[32], peak[32] = "ideal", hits[32] = "";
+	const struct account *a = &s->account;
+	char value[32], peak[32] = "ideal; ", hits[32] = "";
 	if (a->dram_read_bytes + a->dram_write_bytes == 0)
 		return;
 	snprintf(value, sizeof(value), "%.2f GB/s", a->dram_gb_per_s);
 	if (!isnan(a->dram_peak_fraction))
-		snprintf(peak, sizeof(peak), "%.1f %% of peak", 100 * a->dram_peak_fraction);
+		snprintf(peak, sizeof(peak), "%.1f %% of peak; ", 100 * a->dram_peak_fraction);
+	else if (s->request.memory)
+		peak[0] = '\0'; /* what it could do at most only that memory knows */
 	if (!isnan(a->dram_row_hit_fraction))
 		snprintf(hits, sizeof(hits), "; row hits %.1f %%", 100 * a->dram_row_hit_fraction);
-	print_line(out, "DRAM", value, "%s; read %s, written %s%s", peak, moved_text(a->dram_read_bytes).text,
+	print_line(out, "DRAM", value, "%sread %s, written %s%s", peak, moved_text(a->dram_read_bytes).text,
 		   moved_text(a->dram_write_bytes).text, hits);
 }
 
@@ -186,7 +189,7 @@ static void print_summary(const struct simulation *s, FILE *out)
 		print_line(out, "MAC utilisation", value, "%s%s; matrix active %.1f %%", npu_number_of(a->macs, "MAC").text, useful,
 			   100 * a->matrix_active_fraction);
 	}
-	print_dram(a, out);
+	print_dram(s, out);
 	snprintf(value, sizeof(value), "%s KiB", kib_text(a->sram_peak_bytes).text);
 	print_line(out, "SRAM", value, "peak, of %s KiB; accumulators %s of %s KiB", kib_text(hw->sram.size).text,
 		   kib_text(a->accum_peak_bytes).text, kib_text(hw->accum.size).text);

@@ -28,6 +28,7 @@ cp -r "$SRC/docs/examples/memory" . && cmake -S memory -B build -G Ninja >log 2>
 "$NPUSIM" run qk_tiled seq=512 heads=4 head_dim=64 --memory ./build/libmemory.so,4,100 --report r.json >out 2>err ||
     fail "a run with the example: $(cat err)"
 grep -q "^memory  *libmemory.so, in the DRAM's place" out || fail "the report does not name the memory"
+grep -qE '^DRAM +[0-9.]+ GB/s   read ' out || fail "the report says what a memory of one's own could do at most: $(grep ^DRAM out)"
 python3 - <<'PY' || fail "the report of a run with the example"
 import json
 r = json.load(open("r.json"))
