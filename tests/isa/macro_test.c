@@ -596,6 +596,8 @@ static const struct {
 	  "\n  t=32 would fit, the largest multiple of 32; t=40 would not", 1 },
 	{ ".param t=700\n.require t % 100 == 0\n.sram a[t, 1024] fp16\nvfill a\n", "\n  t=500 would fit; t=700 would not",
 	  1 },
+	{ ".param t=256\n.require 512 % t == 0\n.sram a[t, 2048] fp32\nvfill a\n",
+	  "\n  t=128 would fit, the largest multiple of 32; t=160 would not", 1 },
 	{ ".sram a[4] fp32\n.free a\nvfill a\n", "a was freed", 2 },
 	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A @ A\n", "3 x 4 @ 3 x 4: [m, k] @ [k, n]", 2 },
 	{ ".tensor A[3, 4] fp16 in\n.tensor C[3, 3] fp16 out = A\n.let x = 1\n",

@@ -272,6 +272,7 @@ struct probe {
 	const struct npu_source *source;
 	const char *name;
 	uint64_t work; /* instructions and turns that are left for looking */
+	bool refused;  /* some value not for its size: what fits is no longer everything below a bound */
 };
 
 /* Whether the buffers that did not fit do so with the parameter at k times unit. */
@@ -302,12 +303,15 @@ static bool fits_with(struct probe *probe, int64_t k, int64_t unit)
 	}
 	npu_macro_free(m);
 	free(params);
-	return s.placings == s.only_until;
+	bool fits = s.placings == s.only_until;
+	probe->refused |= !fits && ignored.code != NPU_ERR_FIT;
+	return fits;
 }
 
-/* The largest multiple of unit below `given` that fits while the next one does not; 0: none was found. */
+/* The largest multiple of unit below `given` that fits; 0: none was found. */
 static int64_t largest_that_fits(struct probe *probe, int64_t given, int64_t unit)
 {
+	enum { MOST_MULTIPLES = 128 };
 	int64_t good = (given - 1) / unit, bad = good + 1;
 	while (good > 0 && !fits_with(probe, good, unit)) {
 		bad = good;
@@ -320,6 +324,11 @@ static int64_t largest_that_fits(struct probe *probe, int64_t given, int64_t uni
 		else
 			bad = middle;
 	}
+	/* A .require may let in a larger one than those that halving came by. */
+	if (good > 0 && probe->refused && (given - 1) / unit - good <= MOST_MULTIPLES)
+		for (int64_t k = (given - 1) / unit; k > good; k--)
+			if (fits_with(probe, k, unit))
+				return k * unit;
 	return good * unit;
 }
 
@@ -346,6 +355,7 @@ static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 		long long given = strtoll(p->value, &end, 10);
 		int64_t fits = 0, unit = 1;
 		probe.name = p->name;
+		probe.refused = false;
 		for (unsigned u = 0; !*end && !fits && u < sizeof units / sizeof units[0]; u++) {
 			unit = units[u];
 			fits = unit > 0 && given > unit ? largest_that_fits(&probe, given, unit) : 0;
