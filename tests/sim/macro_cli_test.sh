@@ -195,6 +195,21 @@ for other in 'A + 1' '2 * A' '-A' 'exp(A)' 'softmax(A)' 'padded(A, 15)' 'causal(
     "$NPUSIM" run copy.npu --values >out 2>err && fail "a copy passed for $other"
     has 'elements are wrong$' err
 done
+# A softmax of which nothing is seen is zeros, as vsoftmax computes it.
+cat >nothing.npu <<'END'
+.param valid=0
+.tensor S[4, 64] fp32 in
+.tensor P[4, 64] fp16 out = softmax(padded(S, valid))
+.sram s[4, 64] fp32
+.sram p[4, 64] fp16
+.sem full, done
+load s, S post full
+vsoftmax p, s padded=1 valid=0 wait full post done
+store P, p wait done
+END
+says 0 '' run nothing.npu --values
+has '^P +fp16 +256 .* \.$' out
+says 1 '' check nothing.npu valid=1
 copies 'A.T' >copy.npu
 says 2 'copy.npu:3:32: the reference is 2 x 16 x 8, and B is 2 x 8 x 16' run copy.npu --values
 

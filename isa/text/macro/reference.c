@@ -180,7 +180,8 @@ static const struct npu_reference_node *call_of(struct npu_mac *s, const struct 
 		[NPU_MAC_FN_REPEAT] = { NPU_REFERENCE_REPEAT, true },
 	};
 	enum npu_reference_kind kind = functions[node->op].kind;
-	int64_t count = 0;
+	/* No key at all may be left: such rows are zeros. */
+	int64_t count = 0, least = kind == NPU_REFERENCE_PADDED ? 0 : 1;
 	if (kind == NPU_REFERENCE_NUMBER)
 		return number_of(s, node);
 	const struct npu_reference_node *a = npu_mac_reference(s, node->args[0]);
@@ -193,7 +194,7 @@ static const struct npu_reference_node *call_of(struct npu_mac *s, const struct 
 				  kind == NPU_REFERENCE_REPEAT ? "several matrices" : "a matrix", shape_text(a).text);
 		return NULL;
 	}
-	if (node->n == 2 && !npu_mac_int_in(s, node->args[1], "the second argument", 1, (int64_t)1 << 40, &count))
+	if (node->n == 2 && !npu_mac_int_in(s, node->args[1], "the second argument", least, (int64_t)1 << 40, &count))
 		return NULL;
 	struct npu_reference_node *r = new_node(s, kind);
 	if (!r)
