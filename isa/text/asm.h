@@ -42,6 +42,8 @@ struct npu_asm {
 	uint32_t ntensors;
 	uint32_t region_depth;
 	struct npu_token outer_region; /* the outermost .region that is open */
+	struct npu_token last_buffer;  /* the .buffer that lives longest */
+	uint32_t last_end;             /* until when */
 	const char *placed_file; /* .loc: instructions say this instead of the text itself */
 	bool placed;
 	bool started; /* something came before: too late for .program */

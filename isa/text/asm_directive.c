@@ -131,6 +131,12 @@ static bool read_buffer(struct npu_asm *as)
 	b.bytes = (uint32_t)bytes;
 	b.first = (uint32_t)first;
 	b.end = (uint32_t)last;
+	if (first > last)
+		return npu_asm_refuse_at(as, &as->directive, "alive for instructions %" PRIu32 "..%" PRIu32, b.first, b.end);
+	if (b.end > as->last_end) {
+		as->last_buffer = as->directive;
+		as->last_end = b.end;
+	}
 	if (!b.name || !keep(as, npu_symbols_set(&as->addresses, b.name, name.length, local)))
 		return false;
 	uint32_t index = npu_assembly_buffer(as->assembly, &b);

@@ -596,6 +596,8 @@ static const struct {
 	  "\n  t=32 would fit, the largest multiple of 32; t=40 would not", 1 },
 	{ ".param t=700\n.require t % 100 == 0\n.sram a[t, 1024] fp16\nvfill a\n", "\n  t=500 would fit; t=700 would not",
 	  1 },
+	{ ".let a = 1\n.buffer b sram:0+16 0..9\nsync.load\n", "t.npu:2:9: alive until instruction 9 of 1\n", 2 },
+	{ ".let a = 1\n.buffer b sram:0+16 9..8\nsync.load\n", "t.npu:2:9: alive for instructions 9..8\n", 2 },
 	{ ".param t=256\n.require 512 % t == 0\n.sram a[t, 2048] fp32\nvfill a\n",
 	  "\n  t=128 would fit, the largest multiple of 32; t=160 would not", 1 },
 	{ ".sram a[4] fp32\n.free a\nvfill a\n", "a was freed", 2 },

@@ -310,7 +310,9 @@ static const struct mistake {
 	{ "\n  load acc:0, dram:0 rows=1 cols=1\n", "t.npu:2:3: #0 load: local=acc:0x0: must be in SRAM (sram:0x...)\n"
 						    "    2 |   load acc:0, dram:0 rows=1 cols=1\n"
 						    "      |   ^~~~" },
-	{ ".buffer b sram:0+16 0..9\n", "t.npu: buffer b: alive for instructions 0..9 of 0" },
+	{ "sync.load\n.buffer b sram:0+16 0..9\n.buffer c sram:64+16 0..1\n",
+	  "t.npu:2:1: alive until instruction 9 of 1\n    2 | .buffer b sram:0+16 0..9\n      | ^~~~~~~" },
+	{ "\n.buffer b sram:0+16 9..8\n", "t.npu:2:1: alive for instructions 9..8" },
 };
 
 START_TEST(mistakes_are_told_with_place_and_remedy)

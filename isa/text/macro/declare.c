@@ -722,6 +722,12 @@ static bool declare_buffer(struct npu_mac *s, const struct npu_mac_decl *d)
 	    !npu_mac_int_in(s, d->first, "an instruction", 0, UINT32_MAX, &first) ||
 	    !npu_mac_int_in(s, d->last, "an instruction", 0, UINT32_MAX, &last))
 		return false;
+	if (first > last)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "alive for instructions %" PRId64 "..%" PRId64, first, last);
+	if (last > s->last_end) {
+		s->last_buffer = d->span;
+		s->last_end = (uint32_t)last;
+	}
 	name_element(name, sizeof name, o, i);
 	o->locals[i] = (uint32_t)at.addr;
 	struct npu_buffer b = { name, (uint32_t)at.addr, (uint32_t)bytes, (uint32_t)first, (uint32_t)last };

@@ -236,6 +236,9 @@ static bool finish(struct npu_mac *s, struct npu_macro *m, const struct npu_sour
 		return false;
 	if (s->region_depth)
 		return npu_mac_refuse(s, s->regions[s->region_depth - 1], "a .region without its .endregion");
+	if (s->last_end > s->ninsns)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, s->last_buffer, "alive until instruction %" PRIu32 " of %" PRIu64,
+					 s->last_end, (uint64_t)s->ninsns);
 	if (!check_params(s) || !keep_results(s, m))
 		return false;
 	m->program = npu_assembly_finish(s->assembly, s->err);
@@ -348,7 +351,7 @@ static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 {
 	enum { MOST_PARAMS = 16, MOST_WORK = 4000000, BLOCK = 16 };
 	const int64_t units[] = { s->capacity.array_cols, BLOCK, 1 };
-	struct probe probe = { s, source, NULL, MOST_WORK };
+	struct probe probe = { .tried = s, .source = source, .work = MOST_WORK };
 	for (unsigned i = 0; i < s->nparams && i < MOST_PARAMS; i++) {
 		char *end;
 		const struct npu_macro_param *p = &s->params[i];

@@ -206,6 +206,8 @@ struct npu_mac {
 	struct npu_mac_object *pending, **last_pending;
 	uint32_t placings;   /* groups of buffers that were placed */
 	uint32_t only_until; /* stop after so many; 0: do not */
+	struct npu_mac_span last_buffer; /* the .buffer that lives longest */
+	uint32_t last_end;               /* until when */
 	bool full;           /* buffers did not fit */
 	uint64_t dram_used;
 	uint32_t ninsns, max_insns, nsems, ntensors, ntables, nobjects, nbuffers;
