@@ -27,6 +27,10 @@ grep -qx 'gemm.npub: clean; 16 instructions, 8 semaphores' said || fail "$(cat s
 cycles=$(sed -n 's/^\([0-9,]*\) cycles, 2,097,152 MACs, .* % of the array$/\1/p' said | tr -d ,)
 [ "${cycles:-0}" -ge 2048 ] || fail "$(cat said)"
 
+# Without the folder it says what it wants.
+"$python" gemm.py >said 2>&1 && fail 'gemm.py without a prefix: status 0'
+grep -q 'gemm.py PREFIX \[SIZE\]$' said && ! grep -q Traceback said || fail "$(cat said)"
+
 # The same words in text: what a word leaves out is what the text form leaves out, and lines are those of Python.
 inst/bin/npusim disasm gemm.npub >text
 diff - <(grep -m 4 -E '^(load|matmul|store) ' text | sed 's/  *;.*//') >&2 <<'END' || fail 'other instructions'

@@ -38,6 +38,8 @@ def gemm(npu, size, path):
 
 
 def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
     prefix, size = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 256
     gemm(Npu(prefix), size, "gemm.npub")
     subprocess.run([f"{prefix}/bin/npusim", "check", "gemm.npub"], check=True)
