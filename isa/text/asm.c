@@ -304,7 +304,8 @@ static void read_lines(struct npu_asm *as)
 	if (as->region_depth && !as->diag.count)
 		npu_asm_refuse_at(as, &as->outer_region, "a .region without its .endregion");
 	if (as->last_end > as->ninsns && !as->diag.count)
-		npu_asm_refuse_at(as, &as->last_buffer, "alive until instruction %" PRIu32 " of %" PRIu32, as->last_end, as->ninsns);
+		npu_asm_refuse_at(as, &as->last_buffer, "alive until instruction %" PRIu32 " of %" PRIu32, as->last_end,
+				  as->ninsns);
 }
 
 /* "qk" of "kernels/qk.npu": what a program is called that does not say. */

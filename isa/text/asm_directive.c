@@ -132,7 +132,8 @@ static bool read_buffer(struct npu_asm *as)
 	b.first = (uint32_t)first;
 	b.end = (uint32_t)last;
 	if (first > last)
-		return npu_asm_refuse_at(as, &as->directive, "alive for instructions %" PRIu32 "..%" PRIu32, b.first, b.end);
+		return npu_asm_refuse_at(as, &as->directive, "alive for instructions %" PRIu32 "..%" PRIu32, b.first,
+					 b.end);
 	if (b.end > as->last_end) {
 		as->last_buffer = as->directive;
 		as->last_end = b.end;
