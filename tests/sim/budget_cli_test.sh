@@ -3,6 +3,7 @@
 # npusim run --budget: bytes and copies of each buffer as they follow from the tiles, what each holds, and totals.
 set -uo pipefail
 unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/json.sh" || exit 1
 failures=0 checks=0
 
 fail() {
@@ -37,7 +38,7 @@ said=$("$NPUSIM" run gemm m=4096 n=4096 k=4096 tile_m=2048 tile_n=2048 tile_k=20
 
 # Nothing of it in what is for programs, or not wanted.
 checks=$((checks + 2))
-"$NPUSIM" run gemm m=32 n=32 k=32 --budget --report - | jq -e .cycles >/dev/null || fail '--report - with --budget is no JSON'
+"$NPUSIM" run gemm m=32 n=32 k=32 --budget --report - | json_value cycles >/dev/null || fail '--report - with --budget is no JSON'
 [ -z "$("$NPUSIM" run gemm m=32 n=32 k=32 --budget -q)" ] || fail '-q prints a budget'
 
 [ $failures = 0 ] && echo "$checks checks of --budget"

@@ -4,6 +4,7 @@
 # choice every time, programs that check finds clean.
 set -uo pipefail
 unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/json.sh" || exit 1
 failures=0 checks=0
 
 fail() {
@@ -12,7 +13,7 @@ fail() {
 }
 
 # cycles ARGUMENT...
-cycles() { "$NPUSIM" run "$@" --report - | jq .cycles; }
+cycles() { "$NPUSIM" run "$@" --report - | json_value cycles; }
 
 while read -r kernel; do
     # shellcheck disable=SC2086
@@ -35,7 +36,7 @@ checks=$((checks + 1))
 
 named=$("$NPUSIM" run gemm m=256 n=256 k=256 tile=auto tile_m=64 --report -)
 checks=$((checks + 2))
-[ "$(jq .params.tile_m <<<"$named")" = 64 ] || fail 'a tile that was named changed'
+[ "$(json_value params.tile_m <<<"$named")" = 64 ] || fail 'a tile that was named changed'
 [ "$named" = "$("$NPUSIM" run gemm m=256 n=256 k=256 tile=auto tile_m=64 --report -)" ] || fail 'two searches differ'
 checks=$((checks + 1))
 said=$("$NPUSIM" run gemm tile=fast 2>&1)
