@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 16 << 20 };
+enum { LIST_MAX = 16 << 20, MANY_TILES = 64 };
 enum { DTYPE, TILE };
 
 static const char *const dtypes[] = { "fp16", "bf16", "int8", NULL };
@@ -44,16 +44,37 @@ struct import {
 	struct model_figures total;
 };
 
+/* False of a product, and of a convolution whose windows follow one another in X without a gap: these are the rows of A as they lie. */
+static bool gathers(const struct scalesim_layer *l)
+{
+	if (!l->convolution || (l->filter_h == 1 && l->filter_w == 1 && l->stride == 1))
+		return false;
+	bool one = l->filter_h == l->height, rows = l->filter_h == l->stride && l->height % l->stride == 0;
+	return l->filter_w != l->width || (!one && !rows);
+}
+
+/* What a long layer repeats itself along: of a product rows, or columns where they are more tiles, and so many that a ragged last one
+ * weighs nothing; of a convolution images. */
+static const char *along(const struct model_run *r, bool convolution)
+{
+	if (convolution)
+		return "batch";
+	int64_t rows = npu_arg(r->kernel, &r->args, "m", 0) / npu_arg(r->kernel, &r->args, "tile_m", 1);
+	int64_t columns = npu_arg(r->kernel, &r->args, "n", 0) / npu_arg(r->kernel, &r->args, "tile_n", 1);
+	return columns > rows && columns >= MANY_TILES ? "n" : "m";
+}
+
 static bool resolve(struct import *im, unsigned i, struct npu_error *err)
 {
 	const struct scalesim_layer *l = &im->list.layers[i];
+	bool convolution = gathers(l);
 	char text[9][32];
 	const char *args[9];
 	unsigned n = 0;
 	for (unsigned a = 0; a < 9; a++)
 		args[a] = text[a];
 #define ARG(name, value) snprintf(text[n++], sizeof text[0], name "=%" PRIu32, value)
-	if (l->convolution) {
+	if (convolution) {
 		ARG("batch", l->batch);
 		ARG("height", l->height);
 		ARG("width", l->width);
@@ -69,10 +90,11 @@ static bool resolve(struct import *im, unsigned i, struct npu_error *err)
 	}
 #undef ARG
 	snprintf(text[n++], sizeof text[0], "dtype=%s", dtypes[im->args.value[DTYPE]]);
-	/* Rows of a product follow one another alike; so do images of a convolution. */
-	im->runs[i] = (struct model_run){ .name = l->name, .along = l->convolution ? "batch" : "m" };
-	return model_run_resolve(&im->runs[i], l->convolution ? "conv2d" : "gemm", args, n, im->args.value[TILE] == 1,
-				 im->config, err);
+	im->runs[i] = (struct model_run){ .name = l->name };
+	if (!model_run_resolve(&im->runs[i], convolution ? "conv2d" : "gemm", args, n, im->args.value[TILE] == 1, im->config, err))
+		return false;
+	im->runs[i].along = along(&im->runs[i], convolution);
+	return true;
 }
 
 /* ---- counts of the array alone ---- */

@@ -42,6 +42,16 @@ Net,
 conv1, 14, 14, 3, 3, 16, 32, 1,
 fc, 1, 1, 1, 1, 64, 10, 1
 END
+# Windows that lie one after the other are a product as they are: a filter of one position, whole rows, all of X; with rows left over, or steps of two, they are not.
+cat >dense.csv <<'END'
+Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides, Batch Size
+point, 10, 10, 1, 1, 50, 70, 1, 1
+rows, 200, 5, 2, 5, 5, 70, 2, 1
+whole, 2, 5, 2, 5, 5, 70, 3, 100
+ragged, 201, 5, 2, 5, 5, 70, 2, 1
+columns, 2, 50, 1, 1, 50, 70, 1, 1
+stride, 20, 20, 1, 1, 50, 70, 2, 1
+END
 "$NPUSIM" import scalesim gemm.csv --report gemm.json >out 2>err || fail "gemm.csv: $(cat err)"
 "$NPUSIM" import scalesim conv.csv dtype=int8 --report conv.json >/dev/null 2>err || fail "conv.csv: $(cat err)"
 cycles() { "$NPUSIM" run "$@" --report - | json_value cycles; }
@@ -56,6 +66,23 @@ json_holds 'v["runs"] == 1 && v["layers.1.cycles"] == v["layers.0.cycles"] && v[
 # 32 x 32, weights in the array: ceil(50 / 32) x ceil(70 / 32) folds of 2 x 32 + 32 + 100 - 2.
 is "SCALE-Sim's formula" "$(whole layers.0.scalesim_cycles gemm.json)" $((2 * 3 * 194))
 grep -q '^total ' out || fail 'there is no total'
+
+"$NPUSIM" import scalesim dense.csv --report dense.json >/dev/null 2>err || fail "dense.csv: $(cat err)"
+for i in 0 1 2 4; do
+    is "windows that are rows, layer $i" "$(json_value layers.$i.kernel dense.json) $(whole layers.$i.cycles dense.json)" \
+        "gemm $(cycles gemm m=100 n=70 k=50)"
+done
+for i in 3 5; do
+    is "windows that are gathered, layer $i" "$(json_value layers.$i.kernel dense.json)" conv2d
+done
+
+# Columns of a long product, if they are more tiles than its rows, are drawn out from fewer of them, too.
+printf 'Layer,M,N,K\nwide,256,16384,1024\n' >wide.csv
+"$NPUSIM" import scalesim wide.csv --report wide.json >/dev/null || fail 'wide.csv fails'
+full=$(cycles gemm m=256 n=16384 k=1024)
+checks=$((checks + 1))
+json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.01)" wide.json ||
+    fail "drawn out $(json_value layers.0.cycles wide.json), whole $full"
 
 # Rows of a long product are drawn out from fewer of them.
 printf 'Layer,M,N,K\nlong,2048,1024,2048\n' >long.csv

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Reports of npusim in scripts, with nothing but awk. Sourced; SRC is the source folder.
 
 # json_lines FILE...: path, tab, value of each value.
