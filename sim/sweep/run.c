@@ -70,6 +70,8 @@ static void run_there(void *context, int fd)
 	char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	if (text)
 		child_write(fd, text, strlen(text));
+	free(text);
+	json_decref(record);
 }
 
 /* The record of one attempt; NULL when it was stopped. */
