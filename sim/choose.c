@@ -95,11 +95,21 @@ static bool is_long(const struct candidate *c)
 	return c->traffic / BURST + c->instructions * INSN_BURSTS > LONG;
 }
 
+/* Operands that stay are as long as k: cut, they would leave room for second buffers that the whole has not. */
+static bool keeps_k(const struct npu_kernel *k, const struct npu_args *args)
+{
+	int order = npu_param_index(k, "order");
+	return order >= 0 && strcmp(k->params[order].choices[args->value[order]], "output") != 0;
+}
+
 /* A few tiles each way, and one group of heads. */
 static void shorten(const struct npu_kernel *k, struct npu_args *args)
 {
+	bool whole_k = keeps_k(k, args);
 	for (unsigned i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
 		int tile = npu_param_index(k, cuts[i].tile), length = npu_param_index(k, cuts[i].length);
+		if (whole_k && strcmp(cuts[i].length, "k") == 0)
+			continue;
 		if (tile >= 0 && length >= 0 && args->value[length] > cuts[i].tiles * args->value[tile])
 			args->value[length] = cuts[i].tiles * args->value[tile];
 	}

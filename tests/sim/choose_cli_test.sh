@@ -27,6 +27,7 @@ gemm m=384 n=1024 k=1024 --hw edge-2mb
 gemm m=128 n=256 k=512 dtype=int8 --hw tiny-256k
 conv2d height=28 width=28 channels=64 filters=128
 flash_attention seq=512 heads=2
+gemm m=100 n=2048 k=8192 weights=int8 --hw edge-2mb
 END
 # 384 rows of A and 1,024 columns of B pass 8 and 3 times in tiles of 128; larger tiles are worth a quarter at least.
 own=$(cycles gemm m=384 n=1024 k=1024 tile_m=128 tile_n=128 tile_k=128 --hw edge-2mb)
