@@ -2,12 +2,12 @@
 /* config.json by its families. A field that is null counts as absent, as in the library. */
 #include "traces/model_config.h"
 #include "isa/plain.h"
+#include "isa/units.h"
 #include "traces/model_layers.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -523,6 +523,28 @@ static bool read_model(struct reader *r)
 	       read_experts(r) && read_window(r) && read_dense_layers(r);
 }
 
+/* The name of the field whose value ends at `at`, without its quotes; nbytes 0: none can be told. */
+static struct npu_text field_before(const char *text, uint64_t at)
+{
+	struct npu_text name = { "" };
+	uint64_t colon = at;
+	while (colon > 0 && text[colon - 1] != ':' && !strchr("\n,{}[]", text[colon - 1]))
+		colon--;
+	if (colon == 0 || text[colon - 1] != ':')
+		return name;
+	uint64_t end = colon - 1;
+	while (end > 0 && text[end - 1] == ' ')
+		end--;
+	if (end == 0 || text[--end] != '"')
+		return name;
+	uint64_t from = end;
+	while (from > 0 && text[from - 1] != '"' && text[from - 1] != '\n')
+		from--;
+	if (from > 0 && text[from - 1] == '"' && end - from < sizeof name.text - 1)
+		npu_plain(text + from, end - from, name.text, sizeof name.text);
+	return name;
+}
+
 bool model_config_read(const char *path, const char *text, uint64_t nbytes, struct transformer *model,
 		       struct npu_error *err)
 {
@@ -534,6 +556,12 @@ bool model_config_read(const char *path, const char *text, uint64_t nbytes, stru
 		char shown[160];
 		npu_plain(found.text, strlen(found.text), shown, sizeof shown);
 		bool ends = json_error_code(&found) == json_error_premature_end_of_input;
+		if (json_error_code(&found) == json_error_numeric_overflow && found.position > 0) {
+			uint64_t at = (uint64_t)found.position < nbytes ? (uint64_t)found.position : nbytes;
+			struct npu_text field = field_before(text, at);
+			return npu_fail_at(err, NPU_ERR_SYNTAX, path, (uint32_t)found.line, (uint32_t)found.column,
+					   "%s%sthe number is too large", field.text, field.text[0] ? ": " : "");
+		}
 		return npu_fail_at(err, NPU_ERR_SYNTAX, path, (uint32_t)(found.line > 0 ? found.line : 0),
 				   (uint32_t)(found.column > 0 ? found.column : 0), "%s%s", shown,
 				   ends ? ": the file is cut short" : "");

@@ -91,6 +91,9 @@ START_TEST(every_kind_of_bad_input_names_its_field)
 {
 	refuse("", "c.json:1: '[' or '{' expected near end of file: the file is cut short");
 	refuse(LLAMA_BUT, "c.json:2:51: '}' expected near end of file: the file is cut short");
+	refuse(LLAMA_BUT ", \"head_dim\" : 99999999999999999999}", "c.json:2:86: head_dim: the number is too large");
+	refuse(LLAMA_BUT ", \"head_dim\": -1e999}", "c.json:2:71: head_dim: the number is too large");
+	refuse(LLAMA_BUT ", \"x\": [1e999]}", "c.json:2:64: the number is too large");
 	refuse("[1]", "c.json:1:1: a model's config.json is an object, this is a list");
 	refuse(LLAMA_BUT ", \"head_dim\": \"64\"}", "c.json:2:54: head_dim: is a string, a whole number would be right");
 	refuse(LLAMA_BUT ", \"head_dim\": 64.5}", "c.json:2:54: head_dim: is no whole number, a whole number would be right");
