@@ -73,10 +73,10 @@ for call in resolve emit reference; do
     MISHAP=$call:crash says 1 "./good.so: $call crashed: Segmentation fault (signal 11)" run ./good.so --values -q
     MISHAP=$call:abort says 1 "./good.so: $call crashed: Aborted (signal 6)" run ./good.so --values -q
     MISHAP=$call:exit says 1 "./good.so: $call called exit(0)" run ./good.so --values -q
-    MISHAP=$call:loop says 1 "./good.so: $call has not returned after 0.2 s (--plugin-timeout sets the limit)" \
-        run ./good.so --values -q --plugin-timeout 0.2
-    MISHAP=$call:sleep says 1 "./good.so: $call has not returned after 0.2 s (--plugin-timeout sets the limit)" \
-        run ./good.so --values -q --plugin-timeout 0.2
+    MISHAP=$call:loop says 1 "./good.so: $call has not returned after 1 s (--plugin-timeout sets the limit)" \
+        run ./good.so --values -q --plugin-timeout 1
+    MISHAP=$call:sleep says 1 "./good.so: $call has not returned after 1 s (--plugin-timeout sets the limit)" \
+        run ./good.so --values -q --plugin-timeout 1
     MISHAP=$call:memory says 1 "./good.so: $call took more than 64 MiB of memory (--plugin-memory sets the limit)" \
         run ./good.so --values -q --plugin-memory 64MiB
 done
@@ -102,18 +102,18 @@ cp out printed
 at_end='./good.so: a destructor or atexit function of it'
 # ends TEXT: npusim run ./good.so prints everything, ends with 1, says that.
 ends() {
-    timeout 60 "$NPUSIM" run ./good.so --plugin-timeout 0.3 >out 2>err </dev/null
+    timeout 60 "$NPUSIM" run ./good.so --plugin-timeout 1 >out 2>err </dev/null
     [ $? = 1 ] || fail "MISHAP=$MISHAP: not ended with 1"
     echo "npusim: $at_end $1" | diff - err >&2 || fail "MISHAP=$MISHAP: other words"
     cmp out printed || fail "MISHAP=$MISHAP: other output"
 }
 for mishap in emit:atexit load:atexit unload:loop unload:sleep; do
-    MISHAP=$mishap ends 'has not returned after 0.3 s (--plugin-timeout sets the limit)'
+    MISHAP=$mishap ends 'has not returned after 1 s (--plugin-timeout sets the limit)'
 done
 MISHAP=unload:crash ends 'crashed: Segmentation fault (signal 11)'
 MISHAP=unload:abort ends 'crashed: Aborted (signal 6)'
-MISHAP=unload:loop timeout 60 "$NPUSIM" kernel show ./good.so --plugin-timeout 0.3 >out 2>err
-[ $? = 1 ] && grep -qx "npusim: $at_end has not returned after 0.3 s .*" err || fail "kernel show: $(cat err)"
+MISHAP=unload:loop timeout 60 "$NPUSIM" kernel show ./good.so --plugin-timeout 1 >out 2>err
+[ $? = 1 ] && grep -qx "npusim: $at_end has not returned after 1 s .*" err || fail "kernel show: $(cat err)"
 
 # Of what it forks nothing stays, and nothing prints a report twice.
 # gone PID: that process ends.
