@@ -113,7 +113,9 @@ static uint32_t row_of(uint32_t region)
 {
 	char path[256] = "(none)", above[256];
 	for (bool first = true; region < program->nregions; region = program->regions[region].parent, first = false) {
-		snprintf(above, sizeof(above), "%s%s%s", program->regions[region].name, first ? "" : "/", first ? "" : path);
+		int n = snprintf(above, sizeof(above), "%s%s%s", program->regions[region].name, first ? "" : "/",
+				 first ? "" : path);
+		ck_assert_int_lt(n, (int)sizeof(above));
 		memcpy(path, above, sizeof(path));
 	}
 	for (uint32_t i = 0; i < simulation->account.nregions; i++)
