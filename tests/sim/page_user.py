@@ -131,7 +131,7 @@ def hovers_and_selects(browser, rows):
     same(browser.run('npusim.insn.number[npusim.selected()]'), number, 'the instruction clicked on')
     detail = browser.run("document.getElementById('detail').innerText")
     stalls = {k[:-len('_cycles')]: int(v) for k, v in row.items()
-              if k.endswith('_cycles') and int(v) > 0}
+              if k.endswith('_cycles') and k != 'busy_cycles' and int(v) > 0}
     said = re.search(r'stalls\s+(.*)', detail)
     said = {s.split()[0]: int(s.split()[1].replace(',', '')) for s in said[1].split(', ')} if said else {}
     same(said, stalls, 'stalls of the instruction')
