@@ -129,13 +129,11 @@ struct source {
 
 static void note_draw(struct source *from, const struct npu_kernel *k, const struct npu_args *args)
 {
-	static const char *const lengths[] = { "seq", "m" };
 	for (unsigned i = 0; i < k->nparams; i++)
 		if (k->params[i].choices)
 			from->drawn[i] |= 1u << args->value[i];
 	from->groups = from->groups || npu_arg(k, args, "heads", 0) > npu_arg(k, args, "kv_heads", 0);
-	for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++)
-		from->ragged = from->ragged || npu_arg(k, args, lengths[i], 0) % 16;
+	from->ragged = from->ragged || args->value[case_length(k)] % 16;
 }
 
 /* Every data type, mask and buffering that the kernel has, heads that share keys, and ragged lengths. */
@@ -468,16 +466,18 @@ static unsigned uses_of(const struct npu_program *p, uint32_t table)
 }
 
 /* A copy of the program whose table is one entry shorter, or has one entry behind the pool. */
-static bool reports_table(const struct npu_program *p, uint32_t table, bool shorter, uint32_t entry)
+static bool reports_table(const struct original *o, uint32_t table, bool shorter, uint32_t entry)
 {
+	const struct npu_program *p = o->program;
 	struct npu_program copy = *p;
 	struct npu_table *tables = calloc(p->ntables, sizeof *tables);
 	uint32_t *entries = calloc(p->tables[table].count, sizeof *entries);
 	uint32_t pages = 0;
 	memcpy(tables, p->tables, p->ntables * sizeof *tables);
 	memcpy(entries, p->tables[table].entries, p->tables[table].count * sizeof *entries);
-	for (uint32_t t = 0; t < p->ntables; t++) /* pools of the kernels are as large as their tables together */
+	for (uint32_t t = 0; t < p->ntables; t++) /* pools of pages are as large as their tables together */
 		pages += p->tables[t].count;
+	pages = (uint32_t)npu_arg(o->kernel, &o->args, "vocab", pages); /* rows of an embedding are as many as words */
 	if (shorter)
 		tables[table].count--;
 	else
@@ -498,10 +498,10 @@ START_TEST(a_wrong_block_table_is_reported)
 		const struct npu_program *p = o.program;
 		const char *text = o.text;
 		for (uint32_t t = 0; t < p->ntables; t++) {
-			ck_assert_msg(!uses_of(p, t) || reports_table(p, t, true, 0), "%s: a table that is too short",
+			ck_assert_msg(!uses_of(p, t) || reports_table(&o, t, true, 0), "%s: a table that is too short",
 				      text);
 			for (uint32_t entry = 0; uses_of(p, t) && entry < p->tables[t].count; entry++)
-				ck_assert_msg(reports_table(p, t, false, entry), "%s: entry %u leaves the pool", text,
+				ck_assert_msg(reports_table(&o, t, false, entry), "%s: entry %u leaves the pool", text,
 					      entry);
 		}
 		original_free(&o);

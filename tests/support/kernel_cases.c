@@ -444,3 +444,13 @@ struct npu_expect program_counts(const struct npu_program *p)
 	}
 	return sum;
 }
+
+unsigned case_length(const struct npu_kernel *k)
+{
+	static const char *const names[] = { "seq", "m", "rows", "height" };
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (npu_param_index(k, names[i]) >= 0)
+			return (unsigned)npu_param_index(k, names[i]);
+	fprintf(stderr, "%s: which of its parameters is its length?\n", k->name);
+	abort();
+}

@@ -34,4 +34,7 @@ bool program_has_no_race(const struct npu_program *, char *why, uint64_t size);
 /* What the emitted instructions multiply and move. */
 struct npu_expect program_counts(const struct npu_program *);
 
+/* The parameter whose length tiles of every kernel divide. */
+unsigned case_length(const struct npu_kernel *);
+
 #endif
