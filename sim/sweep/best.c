@@ -154,21 +154,22 @@ static int print_best(struct choice *c, uint64_t top, unsigned shown)
 {
 	const struct sweep_space *s = c->rows.space;
 	char text[4096];
-	struct report_table *table = table_of(c, shown);
-	while (table && c->ntaken < top) {
-		const struct sweep_row *row = sweep_best(&c->rows, 0, fits, c);
-		if (!row)
-			break;
+	for (const struct sweep_row *row; c->ntaken < top && (row = sweep_best(&c->rows, 0, fits, c));)
 		c->taken[c->ntaken++] = row;
+	if (!c->ntaken) {
+		npu_fail(&c->err, NPU_ERR_FIT, "no point that was run%s has a value of %s", c->where ? " and fits --where" : "", c->rows.names[0]);
+		return cli_fail(&c->err);
+	}
+	struct report_table *table = table_of(c, shown);
+	if (!table)
+		return cli_usage("out of memory");
+	for (uint64_t n = 0; n < c->ntaken; n++) {
+		const struct sweep_row *row = c->taken[n];
 		report_table_row(table, npu_count_text(row->point).text);
 		for (unsigned a = 0; a < s->naxes; a++)
 			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
 		for (unsigned i = 0; i < shown; i++)
 			report_table_text(table, sweep_figure_text(c->rows.names[i], sweep_rows_figure(&c->rows, row, i), text, sizeof text));
-	}
-	if (!table || !c->ntaken) {
-		npu_fail(&c->err, NPU_ERR_FIT, "no point that was run%s has a value of %s", c->where ? " and fits --where" : "", c->rows.names[0]);
-		return cli_fail(&c->err);
 	}
 	report_table_print(table, stdout, &(struct report_style){ .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") });
 	for (uint64_t i = 0; i < c->ntaken; i++)
