@@ -6,16 +6,6 @@
 "$NPUSIM" run gemm m=256 n=256 k=256 -q --report a.json
 "$NPUSIM" run gemm m=256 n=256 k=256 buffering=single sram.size=2MiB -q --report b.json
 
-# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr.
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
-    [ "$(cat err)" = "npusim: $text" ] || fail "$*: said $(cat err), wanted npusim: $text"
-}
-
 # figure REPORT KEY: a number of the top level.
 figure() { sed -n "s/^  \"$2\": \([0-9]*\),\$/\1/p" "$1"; }
 grouped() { sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again' <<<"$1"; }
@@ -42,10 +32,10 @@ grep -q '^no parameter and no hardware key differs$' out && ! grep -q '^cycles o
 checks=$((checks + 1))
 grep -qE '^tile 1,1 +[0-9,]+ +\. ' out || fail "a region that is gone: $(cat out)"
 
-refuse 2 'missing.json: No such file or directory' compare a.json missing.json
-refuse 2 '- and -: one report can come from stdin' compare - -
+refuses 2 'missing.json: No such file or directory' compare a.json missing.json
+refuses 2 '- and -: one report can come from stdin' compare - -
 echo '{"schema": "npusim.dram/1"}' >dram.json
-refuse 2 'dram.json: no report of a run; npusim run ... --report FILE.json writes one' compare a.json dram.json
+refuses 2 'dram.json: no report of a run; npusim run ... --report FILE.json writes one' compare a.json dram.json
 
 # Which keys explain it: each row is what A takes with that setting, and with all of them it is B
 cycles() { "$NPUSIM" run "$@" --report - | sed -n 's/^  "cycles": \([0-9]*\),$/\1/p'; }
@@ -69,7 +59,7 @@ grep -qE "^ideal +$(grouped "$(cycles "${base[@]}" --ideal sram,vector)") " out 
 "$NPUSIM" run gemm m=300 n=300 k=300 tile_m=100 tile_n=300 -q --report bigger.json
 checks=$((checks + 1))
 "$NPUSIM" compare big.json bigger.json --explain 2>err | grep -qE '^accum.size=262144 alone cannot run: ' || fail 'what is not legal alone'
-refuse 2 'gemm and gemv: settings explain what two runs of one program differ in' compare a.json <(
+refuses 2 'gemm and gemv: settings explain what two runs of one program differ in' compare a.json <(
     "$NPUSIM" run gemv k=512 n=512 --report - ) --explain
 
 # Measured times: rows of one name add up, the error is simulated over measured less 1
@@ -93,18 +83,18 @@ checks=$((checks + 1))
 }
 for bad in 'name,x=no column of times; name,us or operator,cycles would be right' 'x,us=no column of names; name,us or operator,cycles would be right'; do
     echo "${bad%%=*}" >bad.csv
-    refuse 2 "bad.csv:1:1: ${bad#*=}" compare a.json --measured bad.csv
+    refuses 2 "bad.csv:1:1: ${bad#*=}" compare a.json --measured bad.csv
 done
 printf 'name,us\na,-1\n' >bad.csv
-refuse 2 'bad.csv:2:1: "-1" is no time' compare a.json --measured bad.csv
+refuses 2 'bad.csv:2:1: "-1" is no time' compare a.json --measured bad.csv
 printf 'name,us\n"a,1\n' >bad.csv
-refuse 2 'bad.csv:2:1: fewer fields than the first line has, or a quote without end' compare a.json --measured bad.csv
+refuses 2 'bad.csv:2:1: fewer fields than the first line has, or a quote without end' compare a.json --measured bad.csv
 printf 'name,us\nelsewhere,1\n' >bad.csv
-refuse 2 'bad.csv: none of its 1 names is a region or operator of a.json' compare a.json --measured bad.csv
+refuses 2 'bad.csv: none of its 1 names is a region or operator of a.json' compare a.json --measured bad.csv
 : >bad.csv
-refuse 2 'bad.csv: no measured times' compare a.json --measured bad.csv
-refuse 2 '--measured: one report and the measured times are compared' compare a.json b.json --measured ops.csv
-refuse 2 'compare A.json B.json, or R.json --measured OPS.csv, would be right' compare a.json
+refuses 2 'bad.csv: no measured times' compare a.json --measured bad.csv
+refuses 2 '--measured: one report and the measured times are compared' compare a.json b.json --measured ops.csv
+refuses 2 'compare A.json B.json, or R.json --measured OPS.csv, would be right' compare a.json
 
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]

@@ -2,28 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # npusim import: a layer costs what a run of its kernel does, programs that are written are legal and the same, counts of
 # SCALE-Sim's formula, and what is refused.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/cli.sh" || exit 1
 . "$SRC/tests/support/json.sh" || exit 1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0 checks=0
 
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
-
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" import "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "import $*: exit status $status, not $want"
-    [ "$(cat err)" = "npusim: $text" ] || fail "import $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
-    [ ! -s out ] || fail "import $*: prints on stdout"
-}
+# refuse STATUS TEXT ARGUMENT...: as refuses, of the command.
+refuse() { refuses "$1" "$2" import "${@:3}"; }
 
 is() {
     checks=$((checks + 1))

@@ -2,29 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # npusim model: what it refuses and how, that its report is what the schema says and adds up, that counting layers and drawing out
 # long operators stays near to running everything.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/cli.sh" || exit 1
 . "$SRC/tests/support/json.sh" || exit 1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0 checks=0
 
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
-
-# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr; nothing on stdout.
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" model "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "model $*: exit status $status, not $want"
-    [ "$(cat err)" = "npusim: $text" ] || fail "model $*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
-    [ ! -s out ] || fail "model $*: prints on stdout"
-}
+# refuse STATUS TEXT ARGUMENT...: as refuses, of the command.
+refuse() { refuses "$1" "$2" model "${@:3}"; }
 
 # holds EXPRESSION FILE: of a report, as json_holds.
 holds() {

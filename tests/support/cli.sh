@@ -13,3 +13,14 @@ fail() {
     printf 'FAIL: %s\n' "$*" >&2
     failures=$((failures + 1))
 }
+
+# refuses STATUS TEXT ARGUMENT...: exit status and the whole of stderr, "npusim: TEXT"; nothing on stdout.
+refuses() {
+    local want=$1 text=$2 status=0
+    shift 2
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
+    [ "$(cat err)" = "npusim: $text" ] || fail "$*:"$'\n'"  said   $(cat err)"$'\n'"  wanted npusim: $text"
+    [ ! -s out ] || fail "$*: prints on stdout"
+}
