@@ -386,4 +386,17 @@ static inline struct npu_program *play_program(unsigned tiles)
 	return program;
 }
 
+/* A recorded run of a program on the played machine. */
+static inline struct simulation *play_recorded(struct hw *hw, const struct npu_program *program)
+{
+	struct npu_error err;
+	play_hw(hw);
+	struct simulation_request request = {
+		.hw = hw, .program = program, .command = "run", .subject = "play.npu", .want_record = true,
+	};
+	struct simulation *s = simulate_on(play_machine, &request, &err);
+	assert(s != NULL);
+	return s;
+}
+
 #endif

@@ -17,14 +17,8 @@ static struct simulation *simulation;
 
 static void setup(void)
 {
-	struct npu_error err;
-	play_hw(&hw);
 	program = play_program(TILES);
-	struct simulation_request request = {
-		.hw = &hw, .program = program, .command = "run", .subject = "play.npu", .want_record = true,
-	};
-	simulation = simulate_on(play_machine, &request, &err);
-	ck_assert_msg(simulation != NULL, "%s", err.text);
+	simulation = play_recorded(&hw, program);
 }
 
 static void teardown(void)
