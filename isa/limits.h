@@ -25,7 +25,8 @@ struct npu_capacity {
 	uint32_t load_channels;
 	uint32_t store_channels;
 	uint32_t no_transpose_b; /* 1: the array cannot turn B, a matmul with transpose_b is refused; load B transposed */
-	uint32_t reserved[7];    /* zero; room for more */
+	uint32_t int8_ridge; /* int8 MACs that the array makes while DRAM moves a byte, both at their peak; 0: not known */
+	uint32_t reserved[6]; /* zero; room for more */
 };
 /* -- private -- */
 

@@ -27,6 +27,14 @@ uint64_t hw_macs_per_cycle(const struct hw *hw, enum npu_dtype a)
 	return hw->matrix.rows * hw->matrix.cols * (a == NPU_INT8 ? hw->matrix.int8_macs_per_pe : 1);
 }
 
+/* Peak MACs a second over peak bytes a second. */
+static uint32_t int8_ridge(const struct hw *hw)
+{
+	double ps = (double)hw->dram.tck_num / (double)hw->dram.tck_den;
+	double cycle_bytes = dram_peak_bytes_per_clk(&hw->dram) / ps * 1e6 / hw->npu.clock_mhz;
+	return (uint32_t)lround(fmin((double)hw_macs_per_cycle(hw, NPU_INT8) / cycle_bytes, UINT32_MAX));
+}
+
 struct npu_capacity hw_capacity(const struct hw *hw)
 {
 	return (struct npu_capacity){
@@ -43,6 +51,7 @@ struct npu_capacity hw_capacity(const struct hw *hw)
 		.load_channels = (uint32_t)hw->dma.load_channels,
 		.store_channels = (uint32_t)hw->dma.store_channels,
 		.no_transpose_b = !hw->matrix.transposer && hw->matrix.dataflow == HW_DATAFLOW_WS,
+		.int8_ridge = int8_ridge(hw),
 	};
 }
 

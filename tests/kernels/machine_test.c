@@ -123,6 +123,7 @@ static const char *const pipelines[] = {
 	"gemm m=512 n=512 k=512 dtype=int8",
 	"gemm m=1024 n=1024 k=1024",
 	"gemm m=1024 n=1024 k=1024 dtype=int8",
+	"gemm m=512 n=512 k=2048 dtype=int8",
 	"qk_tiled seq=512 heads=4",
 	"qk_tiled seq=512 heads=4 dtype=int8",
 	"qk_tiled seq_q=256 heads=2 head_dim=512",

@@ -15,6 +15,7 @@ static const struct npu_capacity capacity = {
 	.dram_granule = 32,
 	.load_channels = 2,
 	.store_channels = 1,
+	.int8_ridge = 60,
 };
 
 static int fail(const struct npu_error *err)
