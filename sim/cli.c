@@ -41,7 +41,7 @@ const struct cli_option *cli_command_option(const struct cli_command *command, u
 		for (unsigned i = 0; i < sizeof hardware_options / sizeof *hardware_options; i++)
 			if (n-- == 0)
 				return &hardware_options[i];
-	if (command && command->takes_plugins)
+	if (command && (command->takes_plugins || command->reads_plugins))
 		for (unsigned i = 0; i < sizeof plugin_options / sizeof *plugin_options; i++)
 			if (n-- == 0)
 				return &plugin_options[i];

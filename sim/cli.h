@@ -30,6 +30,7 @@ struct cli_command {
 	bool takes_hardware;   /* --hw, --set and section.key=value */
 	bool takes_parameters; /* key=value */
 	bool takes_plugins;    /* a word may be a plug-in: then the command runs in a child (sim/plugin.h) */
+	bool reads_plugins;    /* a file that it reads may name one: --plugin-timeout and --plugin-memory are its options, too */
 	bool hidden;           /* works, but --help does not list it */
 	int (*run)(struct cli *);
 	/* The words that the argument of an option of its own may be, by cli_word(); NULL: none has words. */

@@ -5,9 +5,11 @@
 #include "sim/config_parse.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +46,7 @@ static const char *plugin_word(const struct cli *cli)
 	return NULL;
 }
 
-static bool read_limits(const struct cli *cli, struct plugin_limits *limits, struct npu_error *err)
+bool plugin_limits_read(const struct cli *cli, struct plugin_limits *limits, struct npu_error *err)
 {
 	const char *seconds = cli_value(cli, "plugin-timeout"), *bytes = cli_value(cli, "plugin-memory");
 	char *end;
@@ -63,15 +65,18 @@ static bool read_limits(const struct cli *cli, struct plugin_limits *limits, str
 	return true;
 }
 
-/* ---- the processes ---- */
-
-static bool fail(int *status, const char *what)
+const char *plugin_limits_text(const struct plugin_limits *limits, char out[80])
 {
-	struct npu_error err;
-	npu_fail(&err, NPU_ERR_MEMORY, "no process for a plug-in: %s: %s", what, strerror(errno));
-	*status = cli_fail(&err);
-	return true;
+	int used = 0;
+	out[0] = '\0';
+	if (limits->seconds < PLUGIN_SECONDS || limits->seconds > PLUGIN_SECONDS)
+		used = snprintf(out, 80, "--plugin-timeout %g", limits->seconds);
+	if (limits->bytes != PLUGIN_BYTES)
+		snprintf(out + used, 80 - (size_t)used, "%s--plugin-memory %" PRIu64, used ? " " : "", limits->bytes);
+	return out;
 }
+
+/* ---- the processes ---- */
 
 /* Waits for the process that watches; its exit status is the command's. */
 static int status_of(pid_t watcher, const char *path)
@@ -93,7 +98,7 @@ bool plugin_fork(const struct cli *cli, int *status)
 	struct plugin_limits limits;
 	struct npu_error err;
 	const char *path = plugin_word(cli);
-	if (!read_limits(cli, &limits, &err)) {
+	if (!plugin_limits_read(cli, &limits, &err)) {
 		*status = cli_fail(&err);
 		return true;
 	}
@@ -101,16 +106,32 @@ bool plugin_fork(const struct cli *cli, int *status)
 		return false;
 	fflush(NULL);
 	pid_t parent = getpid(), watcher = fork();
-	if (watcher < 0)
-		return fail(status, "fork");
+	if (watcher < 0) {
+		npu_fail(&err, NPU_ERR_MEMORY, "no process for a plug-in: fork: %s", strerror(errno));
+		*status = cli_fail(&err);
+		return true;
+	}
 	if (watcher > 0) {
 		*status = status_of(watcher, path);
 		return true;
 	}
-	const char *failed = plugin_watch_over(path, &limits, parent);
-	if (failed) {
-		fail(status, failed);
-		_exit(*status);
+	if (plugin_watch_over(path, &limits, parent, status, &err))
+		return false;
+	_exit(err.code != NPU_ERR_NONE ? cli_fail(&err) : *status);
+}
+
+bool plugin_guard(const char *path, const struct plugin_limits *limits, void (*body)(void *context), void *context,
+		  struct npu_error *err)
+{
+	int status = 0;
+	pid_t parent = getppid();
+	/* An end without warning would leave what the plug-in has forked; the end of the parent is seen all the same. */
+	prctl(PR_SET_PDEATHSIG, 0);
+	if (plugin_watch_over(path, limits, parent, &status, err)) {
+		body(context);
+		/* What the plug-in does at the end of a process is left out. */
+		plugin_end(0);
+		_exit(0);
 	}
-	return false;
+	return err->code == NPU_ERR_NONE;
 }

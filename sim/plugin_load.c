@@ -186,6 +186,14 @@ static bool bound(const struct npu_args *args, const struct npu_reference_io *io
 	return ok;
 }
 
+static double magnitude(const struct npu_args *args, const char *tensor)
+{
+	enter(PLUGIN_CALL_MAGNITUDE);
+	double value = plugin.own.magnitude(args, tensor);
+	leave();
+	return value;
+}
+
 /* ---- loading ---- */
 
 static bool unfit(struct npu_error *err, const char *text)
@@ -282,5 +290,6 @@ const struct npu_kernel *plugin_kernel(const char *path, struct npu_error *err)
 	plugin.kernel.expect = plugin.own.expect ? expect : NULL;
 	plugin.kernel.reference = plugin.own.reference ? reference : NULL;
 	plugin.kernel.bound = plugin.own.reference ? bound : NULL;
+	plugin.kernel.magnitude = plugin.own.magnitude ? magnitude : NULL;
 	return &plugin.kernel;
 }

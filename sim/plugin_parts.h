@@ -16,6 +16,7 @@
 	X(EXPECT, "expect")                                                                                            \
 	X(REFERENCE, "reference")                                                                                      \
 	X(BOUND, "bound")                                                                                              \
+	X(MAGNITUDE, "magnitude")                                                                                      \
 	X(END, "a destructor or atexit function of it")
 
 enum plugin_call {
@@ -35,17 +36,13 @@ struct plugin_watch {
 	_Atomic int call;
 };
 
-struct plugin_limits {
-	double seconds; /* of a call, 0: none */
-	uint64_t bytes; /* 0: none */
-};
-
 uint64_t plugin_now_ns(void);
 /* Resident memory of a process, 0 when it cannot be told. */
 uint64_t plugin_resident(long pid);
-/* Forks once more. NULL in the child, which is to run the command. The process itself watches the child, or the end of
- * `parent`, and ends with the command's exit status; it returns only when there is no child: what failed, with errno. */
-const char *plugin_watch_over(const char *path, const struct plugin_limits *, pid_t parent);
+/* Forks once more: true in the child. False in the process itself, which watches the child, once that has ended: its exit
+ * status, or the error of what it did; or the error of having no child. With the end of `parent`, too, the child is ended, and
+ * then this process. */
+bool plugin_watch_over(const char *path, const struct plugin_limits *, pid_t parent, int *status, struct npu_error *);
 /* Where the child tells what it does; NULL: nobody watches. */
 void plugin_watched_by(struct plugin_watch *);
 /* Whether a kernel is one that npusim can rely on. `file` is what errors call it. */

@@ -193,12 +193,12 @@ static int await(struct child *c, int alive)
 	}
 }
 
-static int told(struct child *c, const char *what)
+static void tell(struct child *c, const char *what)
 {
 	npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0, "%s %s", call_text(call_of(c)), what);
-	return cli_fail(&c->err);
 }
 
+/* The exit status of a child that did as it should; else sets the error. */
 static int judge(struct child *c, int wait_status)
 {
 	char what[128];
@@ -206,20 +206,26 @@ static int judge(struct child *c, int wait_status)
 	if (c->watch->too_much)
 		takes_too_much(c);
 	if (c->err.code != NPU_ERR_NONE)
-		return cli_fail(&c->err);
-	if (c->watch->closed)
-		return told(c, "closed a descriptor that it had not opened");
-	if (call_of(c) == PLUGIN_CALL_END && status == c->watch->status)
 		return status;
-	if (WIFEXITED(wait_status))
-		snprintf(what, sizeof what, "called exit(%d)", status);
-	else
-		snprintf(what, sizeof what, "crashed: %s (signal %d)", strsignal(WTERMSIG(wait_status)),
-			 WTERMSIG(wait_status));
-	return told(c, what);
+	if (c->watch->closed) {
+		tell(c, "closed a descriptor that it had not opened");
+	} else if (call_of(c) != PLUGIN_CALL_END || status != c->watch->status) {
+		if (WIFEXITED(wait_status))
+			snprintf(what, sizeof what, "called exit(%d)", status);
+		else
+			snprintf(what, sizeof what, "crashed: %s (signal %d)", strsignal(WTERMSIG(wait_status)),
+				 WTERMSIG(wait_status));
+		tell(c, what);
+	}
+	return status;
 }
 
-const char *plugin_watch_over(const char *path, const struct plugin_limits *limits, pid_t parent)
+static bool no_child(struct npu_error *err, const char *what)
+{
+	return npu_fail(err, NPU_ERR_MEMORY, "no process for a plug-in: %s: %s", what, strerror(errno));
+}
+
+bool plugin_watch_over(const char *path, const struct plugin_limits *limits, pid_t parent, int *status, struct npu_error *err)
 {
 	struct child child = { .path = path, .limits = *limits, .parent = parent };
 	int ends[2];
@@ -227,14 +233,14 @@ const char *plugin_watch_over(const char *path, const struct plugin_limits *limi
 	child.watch =
 	    mmap(NULL, sizeof *child.watch, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (child.watch == MAP_FAILED)
-		return "mmap";
+		return no_child(err, "mmap");
 	child.watch->most_bytes = limits->bytes;
 	if (pipe(ends) != 0)
-		return "pipe";
+		return no_child(err, "pipe");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	child.pid = fork();
 	if (child.pid < 0)
-		return "fork";
+		return no_child(err, "fork");
 	if (child.pid == 0) {
 		close(ends[0]);
 		/* Nobody is left to watch it. */
@@ -242,11 +248,15 @@ const char *plugin_watch_over(const char *path, const struct plugin_limits *limi
 		if (getppid() != self)
 			raise(SIGKILL);
 		plugin_watched_by(child.watch);
-		return NULL;
+		return true;
 	}
 	listen();
 	close(ends[1]);
-	int status = await(&child, ends[0]);
+	int wait_status = await(&child, ends[0]);
 	end_what_is_left();
-	_exit(judge(&child, status));
+	*status = judge(&child, wait_status);
+	*err = child.err;
+	close(ends[0]);
+	munmap(child.watch, sizeof *child.watch);
+	return false;
 }

@@ -192,12 +192,13 @@ static int summarize(struct session *s)
 static bool begin(struct session *s)
 {
 	uint64_t jobs = sweep_processors();
+	struct plugin_limits limits;
 	unsigned shard, shards;
 	const struct cli *cli = s->cli;
 	if (!sweep_read_number(cli, "jobs", 256, &jobs, &s->err) || !read_shard(cli, &shard, &shards, &s->err))
 		return false;
 	s->parallel = (unsigned)jobs;
-	s->spec = sweep_spec_read(cli->words[1], &s->err);
+	s->spec = plugin_limits_read(cli, &limits, &s->err) ? sweep_spec_read(cli->words[1], &limits, &s->err) : NULL;
 	if (!s->spec)
 		return false;
 	if (s->spec->space->pareto && shards > 1)
@@ -325,7 +326,7 @@ const struct cli_command cmd_sweep = {
 	.name = "sweep",
 	.synopsis = "run FILE.yaml | best FOLDER | plot FOLDER | merge FOLDER... | submit FILE.yaml | figures",
 	.summary = "run a design space: axes over hardware keys and parameters, answers, charts",
-	.text = "run takes a specification: a kernel, a program or a model (`run`, `model`), fixed parameters (`with`), the machine "
+	.text = "run takes a specification: a kernel, a program, a plug-in or a model (`run`, `model`), fixed parameters (`with`), the machine "
 		"(`hw`), `axes` over hardware keys and parameters (lists, {pow2: [a, b]}, {range: [a, b, step]}, {zip: {...}} for keys that go "
 		"together), a condition (`where`), figures to show (`report`), and for large spaces `sample: N` or `search: pareto`. "
 		"docs/sweep.md tells all of it.\n"
@@ -346,6 +347,7 @@ const struct cli_command cmd_sweep = {
 	.options = options,
 	.min_words = 1,
 	.max_words = 256,
+	.reads_plugins = true,
 	.run = run,
 	.values = values,
 };

@@ -437,22 +437,43 @@ static void print_refusals(const struct sweep_rows *r, const struct sweep_row *b
 
 /* ---- failures ---- */
 
+enum { MOST_FAILURES = 10 };
+
+/* The first of them by number, whichever was found out first; of one that failed in several runs, the last. */
 struct failures {
-	const struct sweep_rows *rows;
-	FILE *out;
-	unsigned shown;
+	uint64_t point[MOST_FAILURES];
+	json_t *record[MOST_FAILURES];
+	unsigned n;
 };
 
-static bool tell_failure(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+static bool take_failure(void *context, uint64_t point, enum sweep_status status, const json_t *record)
 {
-	enum { MOST = 10 };
 	struct failures *f = context;
-	char text[4096];
-	const struct sweep_row *row = status == SWEEP_FAILED ? sweep_rows_find(f->rows, point) : NULL;
-	const char *why = json_string_value(json_object_get(record, "error"));
-	if (row && row->status == SWEEP_FAILED && f->shown++ < MOST)
-		fprintf(f->out, "failed: %s\n  %s\n", why ? why : "", sweep_command(f->rows->space, point, text, sizeof text));
+	for (unsigned i = 0; status == SWEEP_FAILED && i < f->n; i++)
+		if (f->point[i] == point) {
+			json_decref(f->record[i]);
+			f->record[i] = json_incref((json_t *)record);
+		}
 	return true;
+}
+
+static bool print_failures(const struct sweep_rows *r, const char *path, FILE *out, struct npu_error *err)
+{
+	struct failures f = { .n = 0 };
+	char text[4096];
+	for (uint64_t i = 0; i < r->n && f.n < MOST_FAILURES; i++)
+		if (r->row[i].status == SWEEP_FAILED)
+			f.point[f.n++] = r->row[i].point;
+	bool ok = sweep_store_read(path, take_failure, &f, NULL, err);
+	for (unsigned i = 0; i < f.n; i++) {
+		const char *why = json_string_value(json_object_get(f.record[i], "error"));
+		const char *options = json_string_value(json_object_get(f.record[i], "options"));
+		if (ok)
+			fprintf(out, "failed: %s\n  %s%s%s\n", why ? why : "", sweep_command(r->space, f.point[i], text, sizeof text),
+				options ? " " : "", options ? options : "");
+		json_decref(f.record[i]);
+	}
+	return ok;
 }
 
 /* ---- the whole ---- */
@@ -478,9 +499,8 @@ bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool
 		if (!s->axes[a].hardware)
 			ok = around_best(r, path, a, at_home, out, err);
 	print_refusals(r, best, out, color);
-	struct failures f = { r, out, 0 };
 	if (ok && r->count[SWEEP_FAILED])
-		ok = sweep_store_read(path, tell_failure, &f, NULL, err);
+		ok = print_failures(r, path, out, err);
 	if (r->damaged)
 		fprintf(out, "%s damaged lines are left out\n", npu_count_text(r->damaged).text);
 	return ok;

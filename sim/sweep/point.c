@@ -178,7 +178,7 @@ static void hash_text(uint64_t *h, const char *text)
 	*h = (*h ^ 0xff) * 0x100000001b3u;
 }
 
-/* Of the resolved machine, the program and the version of the tool. */
+/* Of the resolved machine, the program, a plug-in's file and the version of the tool. */
 static json_t *key_of(const struct trial *t, uint64_t program)
 {
 	char text[128];
@@ -188,6 +188,8 @@ static json_t *key_of(const struct trial *t, uint64_t program)
 		hash_text(&h, config_value(&t->work.config.hw, t->work.config.dram_part, &config_keys[i], text, sizeof text));
 	snprintf(text, sizeof text, "%016" PRIx64, program);
 	hash_text(&h, text);
+	if (t->spec->plugin)
+		hash_text(&h, t->spec->plugin->digest);
 	snprintf(text, sizeof text, "%016" PRIx64, h);
 	return json_string(text);
 }
@@ -229,8 +231,22 @@ static json_t *run_program(struct trial *t)
 	return o;
 }
 
+/* A plug-in that is built again while it is swept would give points of two kernels. */
+static bool is_same_plugin(struct trial *t)
+{
+	char digest[17];
+	const struct plugin_facts *plugin = t->spec->plugin;
+	if (!plugin)
+		return true;
+	return plugin_digest(t->spec->space->subject, digest, &t->err) &&
+	       (strcmp(digest, plugin->digest) == 0 ||
+		npu_fail_at(&t->err, NPU_ERR_PLUGIN, t->spec->space->subject, 0, 0, "the file has changed since this sweep began"));
+}
+
 static json_t *program_point(struct trial *t)
 {
+	if (!is_same_plugin(t))
+		return refused(t, false);
 	if (!work_program(&t->work, &t->cli, t->spec->space->subject, &t->err))
 		return refused(t, false);
 	return passes(t) ? run_program(t) : sweep_point_excluded(t->point);

@@ -58,15 +58,11 @@ static double now(void)
 struct order {
 	const struct sweep_spec *spec;
 	uint64_t point;
+	int fd; /* where the record goes */
 };
 
-static void run_there(void *context, int fd)
+static void tell(int fd, json_t *record)
 {
-	const struct order *order = context;
-	/* A stop is the worker's to decide. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
-	json_t *record = sweep_point_run(order->spec, order->point);
 	char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	if (text)
 		child_write(fd, text, strlen(text));
@@ -74,10 +70,32 @@ static void run_there(void *context, int fd)
 	json_decref(record);
 }
 
+static void run_and_tell(void *context)
+{
+	const struct order *order = context;
+	tell(order->fd, sweep_point_run(order->spec, order->point));
+}
+
+static void run_there(void *context, int fd)
+{
+	struct order *order = context;
+	const struct sweep_spec *spec = order->spec;
+	struct npu_error err = { 0 };
+	char why[sizeof err.text + sizeof err.file + 32];
+	order->fd = fd;
+	/* A stop is the worker's to decide. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	if (!spec->plugin)
+		run_and_tell(order);
+	else if (!plugin_guard(spec->space->subject, &spec->limits, run_and_tell, order, &err))
+		tell(fd, sweep_point_failed(order->point, npu_error_print(&err, why, sizeof why)));
+}
+
 /* The record of one attempt; NULL when it was stopped. */
 static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint64_t point)
 {
-	struct order order = { job->spec, point };
+	struct order order = { job->spec, point, -1 };
 	struct npu_error err = { 0 };
 	struct child child;
 	char why[128];
@@ -88,8 +106,9 @@ static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint6
 	while (!ended && !shared->stop)
 		if (poll(&fd, 1, LOOK_MS) > 0)
 			ended = child_take(&child);
+	/* Who watches a plug-in takes away all of it, at once. */
 	if (!ended)
-		kill(child.pid, SIGKILL);
+		kill(child.pid, job->spec->plugin ? SIGTERM : SIGKILL);
 	int status = child_end(&child);
 	json_t *record = ended && child.got ? json_loadb(child.bytes, child.got, 0, NULL) : NULL;
 	child_free(&child);
@@ -107,6 +126,14 @@ static bool has_failed(const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
 	return status && strcmp(status, sweep_status_name(SWEEP_FAILED)) == 0;
+}
+
+/* What a run of the point alone needs to fail the same way. */
+static void add_limits(const struct sweep_spec *spec, json_t *record)
+{
+	char text[80];
+	if (spec->plugin && record && has_failed(record) && *plugin_limits_text(&spec->limits, text))
+		json_object_set_new(record, "options", json_string(text));
 }
 
 static void count(struct shared *shared, const json_t *record)
@@ -147,6 +174,7 @@ static void work(const struct sweep_job *job, struct shared *shared, struct swee
 		if (record && has_failed(record)) {
 			json_decref(record);
 			record = attempt(job, shared, point);
+			add_limits(job->spec, record);
 		}
 		if (!record)
 			continue;

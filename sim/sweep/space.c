@@ -229,6 +229,8 @@ json_t *sweep_space_json(const struct sweep_space *s)
 	json_object_set_new(o, "identity", json_string(s->identity));
 	json_object_set_new(o, "kind", json_string(kinds[s->kind]));
 	json_object_set_new(o, "subject", json_string(s->subject));
+	if (*s->digest)
+		json_object_set_new(o, "digest", json_string(s->digest));
 	json_object_set_new(o, "hw", s->hw ? json_string(s->hw) : json_null());
 	json_object_set_new(o, "with", with);
 	json_object_set_new(o, "axes", axes);
@@ -276,6 +278,7 @@ static bool read_axis(const json_t *o, struct sweep_axis *x)
 static bool read_all(const json_t *o, struct sweep_space *s)
 {
 	const char *kind = json_string_value(json_object_get(o, "kind")), *identity = json_string_value(json_object_get(o, "identity"));
+	const char *digest = json_string_value(json_object_get(o, "digest"));
 	const json_t *axes = json_object_get(o, "axes");
 	const char *key;
 	json_t *value;
@@ -286,6 +289,8 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 		return false;
 	s->kind = (enum sweep_subject)k;
 	snprintf(s->identity, sizeof s->identity, "%s", identity);
+	if (digest)
+		snprintf(s->digest, sizeof s->digest, "%s", digest);
 	s->version = text_of(o, "version");
 	s->subject = text_of(o, "subject");
 	s->hw = text_of(o, "hw");

@@ -49,6 +49,7 @@ struct sweep_space {
 	uint64_t points;   /* of the grid */
 	uint64_t count;    /* that are run; of a search, at most */
 	char identity[17]; /* hash of all that decides a result */
+	char digest[17];   /* of a plug-in's file; "" where the subject is none */
 	char *version;     /* of the tool */
 };
 

@@ -7,7 +7,6 @@
 #include "sim/config_file.h"
 #include "sim/config_parse.h"
 #include "sim/config_yaml.h"
-#include "sim/plugin.h"
 #include "sim/sweep/figures.h"
 
 #include <inttypes.h>
@@ -86,14 +85,42 @@ static bool open_program(struct reader *r, const yaml_node_t *node)
 	return r->macro || fail_as(r, node, &inner);
 }
 
+/* By its name, or by what the file beside the specification is. */
+static bool names_plugin(const struct reader *r, const char *name)
+{
+	char *path = strchr(name, '/') ? beside(r, name) : keep(name);
+	bool plugin = path && is_plugin(path);
+	free(path);
+	return plugin;
+}
+
+static bool open_plugin(struct reader *r, const yaml_node_t *node, const char *name)
+{
+	struct npu_error inner = { 0 };
+	struct sweep_space *s = r->space;
+	s->subject = beside(r, name);
+	if (!s->subject)
+		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
+	r->spec->plugin = plugin_facts_of(s->subject, &r->spec->limits, &inner);
+	if (!r->spec->plugin) {
+		fail_as(r, node, &inner);
+		/* That it crashed is no fault of the specification. */
+		r->err->code = inner.code;
+		return false;
+	}
+	r->spec->kernel = &r->spec->plugin->kernel;
+	snprintf(s->digest, sizeof s->digest, "%s", r->spec->plugin->digest);
+	return true;
+}
+
 static bool read_run(struct reader *r, const yaml_node_t *node)
 {
 	struct npu_error inner = { 0 };
 	const char *name = yaml_scalar(node);
 	if (!name || !*name || strcmp(name, "-") == 0)
-		return fail(r, node, "run takes the name of a kernel or a program's file");
-	if (is_plugin(name))
-		return fail(r, node, "plug-ins are not swept: npusim emit %s -o FILE.npu makes a program that can be", name);
+		return fail(r, node, "run takes the name of a kernel, a program's file or a plug-in");
+	if (names_plugin(r, name))
+		return open_plugin(r, node, name);
 	if (strchr(name, '/') || strstr(name, ".npu")) {
 		r->space->kind = SWEEP_PROGRAM;
 		r->space->subject = beside(r, name);
@@ -122,7 +149,7 @@ static bool read_subject(struct reader *r, const yaml_node_t *const top[WORDS])
 	if (top[RUN] && top[MODEL])
 		return fail(r, top[MODEL], "run and model: one can be");
 	if (!top[RUN] && !top[MODEL])
-		return fail(r, root, "run: KERNEL, run: FILE.npu or model: NAME is missing");
+		return fail(r, root, "run: KERNEL, run: FILE.npu, run: ./PLUGIN.so or model: NAME is missing");
 	if (!(top[RUN] ? read_run(r, top[RUN]) : read_model(r, top[MODEL])))
 		return false;
 	if (r->spec->kernel)
@@ -762,7 +789,7 @@ static bool identify(struct reader *r)
 	json_object_del(plan, "report");
 	json_object_del(plan, "identity");
 	/* Where files lie decides nothing; what is in them does. */
-	if (s->kind == SWEEP_PROGRAM)
+	if (s->kind == SWEEP_PROGRAM || r->spec->plugin)
 		json_object_del(plan, "subject");
 	json_object_del(plan, "hw");
 	char *line = json_dumps(plan, JSON_COMPACT);
@@ -829,7 +856,7 @@ static bool read_spec(struct reader *r)
 	return identify(r);
 }
 
-struct sweep_spec *sweep_spec_read(const char *path, struct npu_error *err)
+struct sweep_spec *sweep_spec_read(const char *path, const struct plugin_limits *limits, struct npu_error *err)
 {
 	struct reader r = { .err = err };
 	if (!yaml_file_open(&r.file, path, err))
@@ -837,7 +864,11 @@ struct sweep_spec *sweep_spec_read(const char *path, struct npu_error *err)
 	r.spec = calloc(1, sizeof *r.spec);
 	if (r.spec)
 		r.space = r.spec->space = calloc(1, sizeof *r.space);
-	bool ok = r.space ? (r.spec->hw_axis = -1, read_spec(&r)) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (r.space) {
+		r.spec->hw_axis = -1;
+		r.spec->limits = *limits;
+	}
+	bool ok = r.space ? read_spec(&r) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	if (r.macro)
 		npu_macro_free(r.macro);
 	yaml_file_close(&r.file);
@@ -855,6 +886,7 @@ void sweep_spec_free(struct sweep_spec *spec)
 		config_fini(&spec->bases[i]);
 	free(spec->bases);
 	expr_free(spec->where);
+	plugin_facts_free(spec->plugin);
 	sweep_space_free(spec->space);
 	free(spec);
 }

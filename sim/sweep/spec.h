@@ -7,12 +7,15 @@
 #include "kernels/kernel.h"
 #include "kernels/model/model.h"
 #include "sim/config.h"
+#include "sim/plugin.h"
 #include "sim/sweep/expr.h"
 #include "sim/sweep/space.h"
 
 struct sweep_spec {
 	struct sweep_space *space;
 	const struct npu_kernel *kernel; /* of kernels; of models, their parameters */
+	struct plugin_facts *plugin;     /* `kernel` is its; NULL: the subject is none */
+	struct plugin_limits limits;     /* of calls into it */
 	struct transformer dims;         /* of models */
 	struct config *bases;            /* the machine before the axes: of each value of an axis `hw`, else one */
 	unsigned nbases;
@@ -21,8 +24,8 @@ struct sweep_spec {
 	bool late;          /* `where` asks for what is known only once the program is built */
 };
 
-/* `path` "-" is stdin. NULL with an error. */
-struct sweep_spec *sweep_spec_read(const char *path, struct npu_error *err);
+/* `path` "-" is stdin. NULL with an error. A plug-in is not loaded by this process. */
+struct sweep_spec *sweep_spec_read(const char *path, const struct plugin_limits *, struct npu_error *err);
 void sweep_spec_free(struct sweep_spec *);
 /* Whether the condition lets a point pass, from axes and settings alone; true where it has to wait. */
 bool sweep_spec_passes(const struct sweep_spec *, uint64_t point);

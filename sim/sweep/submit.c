@@ -17,6 +17,7 @@ struct submission {
 	const struct cli *cli;
 	char *spec, *folder, *program; /* whole paths */
 	uint64_t shards, limit, jobs;
+	struct plugin_limits limits;
 	char array[4200], merge[4200]; /* the scripts */
 	struct npu_error err;
 };
@@ -41,6 +42,8 @@ static bool commit(struct submission *s, struct output *out, const char *path)
 /* n is written down: a task that is submitted again, alone, would see an array of one. */
 static bool write_array(struct submission *s)
 {
+	char options[80];
+	plugin_limits_text(&s->limits, options);
 	struct output *out = output_open(s->array, &s->err);
 	if (!out)
 		return false;
@@ -56,7 +59,8 @@ static bool write_array(struct submission *s)
 	quote(f, s->spec);
 	fprintf(f, " -o ");
 	quote(f, s->folder);
-	fprintf(f, " --shard \"$SLURM_ARRAY_TASK_ID/%llu\" -j %llu\n", (unsigned long long)s->shards, (unsigned long long)s->jobs);
+	fprintf(f, " --shard \"$SLURM_ARRAY_TASK_ID/%llu\" -j %llu%s%s\n", (unsigned long long)s->shards, (unsigned long long)s->jobs,
+		*options ? " " : "", options);
 	return commit(s, out, s->array);
 }
 
@@ -101,7 +105,7 @@ static bool prepare(struct submission *s)
 	if (strcmp(s->cli->words[1], "-") == 0)
 		return npu_fail(&s->err, NPU_ERR_USAGE, "submit takes a file: other machines read it, too");
 	/* What is wrong with it is told here, not by a hundred tasks. */
-	spec = sweep_spec_read(s->cli->words[1], &s->err);
+	spec = sweep_spec_read(s->cli->words[1], &s->limits, &s->err);
 	if (!spec)
 		return false;
 	bool search = spec->space->pareto;
@@ -172,13 +176,15 @@ int sweep_submit_command(const struct cli *cli)
 {
 	struct submission s = { .cli = cli, .shards = 8, .jobs = sweep_processors() };
 	bool ok = sweep_read_number(cli, "shards", 10000, &s.shards, &s.err) && sweep_read_number(cli, "array-limit", 10000, &s.limit, &s.err) &&
-		  sweep_read_number(cli, "jobs", 256, &s.jobs, &s.err) && prepare(&s);
+		  sweep_read_number(cli, "jobs", 256, &s.jobs, &s.err) && plugin_limits_read(cli, &s.limits, &s.err) && prepare(&s);
 	if (ok) {
 		printf("%s\n%s\n", s.array, s.merge);
 		if (cli_value(cli, "slurm") && !cli_value(cli, "dry-run"))
 			ok = submit(&s);
-		printf("without Slurm:\n  parallel -j 1 npusim sweep run %s -o %s --shard {}/%llu ::: $(seq %llu) && npusim sweep merge %s\n", s.spec, s.folder,
-		       (unsigned long long)s.shards, (unsigned long long)s.shards, s.folder);
+		char options[80];
+		plugin_limits_text(&s.limits, options);
+		printf("without Slurm:\n  parallel -j 1 npusim sweep run %s -o %s --shard {}/%llu%s%s ::: $(seq %llu) && npusim sweep merge %s\n", s.spec, s.folder,
+		       (unsigned long long)s.shards, *options ? " " : "", options, (unsigned long long)s.shards, s.folder);
 	}
 	int status = ok ? 0 : cli_fail(&s.err);
 	free(s.spec);

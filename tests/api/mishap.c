@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plug-in with everything that can be wrong with one: a struct that STRUCT chooses when it is compiled, a function
- * that misbehaves as MISHAP=WHERE:WHAT in the environment says. */
+ * that misbehaves as MISHAP=WHERE:WHAT in the environment says, with MISHAP_ROWS=N only where rows is N. */
 #define _DEFAULT_SOURCE 1 /* fork and kill, in C17 */
 #include <npu.h>
 #include <signal.h>
@@ -90,9 +90,15 @@ static const char *what_in(const char *where)
 	return mishap && strncmp(mishap, where, n) == 0 && mishap[n] == ':' ? mishap + n + 1 : "";
 }
 
+static const char *what_at(const char *where, const struct npu_args *args)
+{
+	const char *rows = getenv("MISHAP_ROWS");
+	return !rows || strtol(rows, NULL, 10) == args->value[0] ? what_in(where) : "";
+}
+
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	const char *what = what_in("resolve");
+	const char *what = what_at("resolve", args);
 	(void)capacity;
 	misbehave(what);
 	if (strcmp(what, "false") == 0)
@@ -153,7 +159,7 @@ static void illegal(struct npu_builder *b, const char *what)
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
-	const char *what = what_in("emit");
+	const char *what = what_at("emit", args);
 	uint64_t rows = (uint64_t)args->value[0];
 	struct npu_dram X = npu_tensor(b, "X", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ rows, 64 });
 	struct npu_dram Y = npu_tensor(b, "Y", NPU_FP16, NPU_TENSOR_OUT, 2, (uint64_t[]){ rows, 64 });
@@ -181,7 +187,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 
 static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 {
-	const char *what = what_in("reference");
+	const char *what = what_at("reference", args);
 	uint64_t n = (uint64_t)args->value[0] * 64;
 	if (strcmp(what, "nothing") == 0)
 		return true;
