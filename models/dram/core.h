@@ -190,7 +190,7 @@ struct refresh {
 	uint64_t due;
 	bank_set banks; /* being prepared, or 0 */
 	uint64_t since; /* they have been blocked */
-	uint32_t turn;  /* per-bank: whose turn it is */
+	bank_set left;  /* per-bank: turns of this round that are to come, a bit each */
 };
 
 struct rank {

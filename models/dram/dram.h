@@ -10,6 +10,7 @@
 
 enum dram_mapping { DRAM_RoBaBgCo, DRAM_RoBaCoBg, DRAM_RoBaCo };
 enum dram_refresh { DRAM_REFRESH_NONE, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_PERBANK };
+enum dram_refresh_order { DRAM_REFRESH_FIXED, DRAM_REFRESH_IDLE };
 
 /* A part and its controller; every field is a key `dram.NAME`. */
 struct dram_config {

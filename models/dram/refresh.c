@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refresh at its rate: from the clk at which it is due its banks take no new command; open ones are precharged; then
- * REF. An all-bank refresh holds the rank, a per-bank refresh only its bank (or the pair that it covers), in turn. An
- * idle channel is not woken: dues that pass meanwhile are caught up when the next request arrives. Nothing is
- * postponed. */
+ * REF. An all-bank refresh holds the rank, a per-bank refresh only its bank (or the pair that it covers); which one is
+ * chosen when it is due, among those that have not had their turn in this round. An idle channel is not woken: dues
+ * that pass meanwhile are caught up when the next request arrives. Nothing is postponed. */
 #include "models/dram/core.h"
 
 static bool per_bank(const struct dram *d)
@@ -23,23 +23,67 @@ static void set_due(const struct dram *d, struct channel *ch)
 		ch->refresh_due = min64(ch->refresh_due, ch->rank[r].refresh.banks ? 0 : ch->rank[r].refresh.due);
 }
 
+/* Turns of a round: turn k of n covers banks k, k + n, k + 2n, ... of the rank. */
+static uint32_t turns_of(const struct dram *d)
+{
+	return d->plan.banks / d->config.ranks / d->config.refresh_banks;
+}
+
+static bank_set whole_round(const struct dram *d)
+{
+	return per_bank(d) ? ~(bank_set)0 >> (MAX_BANKS - turns_of(d)) : 0;
+}
+
 void dram_refresh_init(struct dram *d, struct channel *ch)
 {
-	for (uint32_t r = 0; r < d->config.ranks; r++)
+	for (uint32_t r = 0; r < d->config.ranks; r++) {
 		ch->rank[r].refresh.due = d->config.refresh == DRAM_REFRESH_NONE ? NEVER : interval(d);
+		ch->rank[r].refresh.left = whole_round(d);
+	}
 	set_due(d, ch);
 }
 
-/* The banks of the refresh that comes next: turn k of n = banks / refresh_banks covers k, k + n, k + 2n, ... */
-static bank_set next_banks(const struct dram *d, const struct channel *ch, uint32_t rank)
+static void turn_over(const struct dram *d, struct refresh *refresh, uint32_t turn)
 {
-	if (!per_bank(d))
-		return d->plan.rank_banks[rank];
-	uint32_t banks = d->plan.banks / d->config.ranks, turns = banks / d->config.refresh_banks;
+	refresh->left &= ~bit(turn);
+	if (!refresh->left)
+		refresh->left = whole_round(d);
+}
+
+/* While nothing waits the turns of a round come in order. One that others went before has left its row open, and here
+ * none is; so after whole rounds the same are left. */
+static void skip_turns(const struct dram *d, struct refresh *refresh, uint64_t n)
+{
+	for (n %= turns_of(d); n; n--)
+		turn_over(d, refresh, lowest(refresh->left));
+}
+
+static bank_set banks_of_turn(const struct dram *d, uint32_t rank, uint32_t turn)
+{
 	bank_set set = 0;
-	for (uint32_t i = 0; i < d->config.refresh_banks; i++)
-		set |= bit(rank * banks + ch->rank[rank].refresh.turn % turns + i * turns);
+	for (uint32_t bank = turn; bank < d->plan.banks / d->config.ranks; bank += turns_of(d))
+		set |= bit(rank * (d->plan.banks / d->config.ranks) + bank);
 	return set;
+}
+
+static bank_set waiting_banks(const struct channel *ch)
+{
+	bank_set set = 0;
+	for (uint32_t w = 0; w < 2; w++)
+		for (uint32_t kind = 0; kind < KINDS; kind++)
+			set |= ch->queue[w].set[kind];
+	return set;
+}
+
+/* The first turn of the round that is to come; one on whose banks no burst waits before others. */
+static uint32_t next_turn(const struct dram *d, const struct channel *ch, uint32_t rank)
+{
+	bank_set left = ch->rank[rank].refresh.left;
+	bank_set waiting = d->config.refresh_order == DRAM_REFRESH_IDLE ? waiting_banks(ch) : 0;
+	for (bank_set turns = left; waiting && turns; turns &= turns - 1)
+		if (!(banks_of_turn(d, rank, lowest(turns)) & waiting))
+			return lowest(turns);
+	return lowest(left);
 }
 
 static bank_set open_banks(const struct channel *ch, bank_set among)
@@ -102,7 +146,12 @@ struct refresh_step dram_refresh_next(const struct dram *d, const struct channel
 static void begin(struct dram *d, struct channel *ch, uint32_t rank)
 {
 	struct refresh *refresh = &ch->rank[rank].refresh;
-	refresh->banks = next_banks(d, ch, rank);
+	refresh->banks = d->plan.rank_banks[rank];
+	if (per_bank(d)) {
+		uint32_t turn = next_turn(d, ch, rank);
+		refresh->banks = banks_of_turn(d, rank, turn);
+		turn_over(d, refresh, turn);
+	}
 	refresh->since = ch->now;
 	ch->blocked |= refresh->banks;
 	set_due(d, ch);
@@ -127,7 +176,6 @@ static void finish(struct dram *d, struct channel *ch, uint32_t rank, uint64_t e
 		ch->bank[lowest(banks)].conflict = false;
 	refresh->banks = 0;
 	refresh->due += interval(d);
-	refresh->turn++;
 	d->stats.refreshes++;
 	set_due(d, ch);
 }
@@ -173,7 +221,8 @@ void dram_refresh_skip(struct dram *d, struct channel *ch, uint64_t until)
 			continue;
 		uint64_t missed = (until - refresh->due) / interval(d) - 2;
 		refresh->due += missed * interval(d);
-		refresh->turn += (uint32_t)missed;
+		if (per_bank(d))
+			skip_turns(d, refresh, missed);
 		d->stats.refreshes += missed;
 		set_due(d, ch);
 	}

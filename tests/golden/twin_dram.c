@@ -39,7 +39,7 @@ struct last {
 struct bank {
 	int64_t row;
 	uint32_t passed[2]; /* [write]: bursts since ACT that went before an older one of the bank and direction */
-	bool refreshing; /* refresh is due: no new command */
+	bool refreshing;    /* refresh is due: no new command */
 	struct last last;
 };
 
@@ -48,7 +48,8 @@ struct rank {
 	int64_t acts[4];
 	uint64_t due;
 	bool pending;
-	uint64_t turn;
+	uint32_t turn; /* per bank: of the refresh that is pending */
+	bool had[64];  /* turns of this round */
 };
 
 struct refresh_span {
@@ -469,8 +470,44 @@ static uint64_t refresh_banks(const struct twin_dram *d, const struct channel *c
 		return n;
 	}
 	for (uint32_t i = 0; i < d->c.refresh_banks; i++)
-		list[n++] = rank * banks + (uint32_t)(ch->rank[rank].turn % turns) + i * turns;
+		list[n++] = rank * banks + ch->rank[rank].turn + i * turns;
 	return n;
+}
+
+static bool somebody_waits_for(const struct twin_dram *d, const struct channel *ch, uint32_t bank)
+{
+	for (unsigned write = 0; write < 2; write++)
+		for (uint64_t i = ch->queue[write].head; i < ch->queue[write].n; i++)
+			if (d->burst[ch->queue[write].item[i]].bank == bank)
+				return true;
+	return false;
+}
+
+/* Whose turn it is: the first that has not had one in this round, or the first such whose banks nobody waits for. */
+static void choose_turn_of(const struct twin_dram *d, struct channel *ch, uint32_t r)
+{
+	uint32_t banks = d->banks / d->c.ranks, turns = banks / d->c.refresh_banks, first = turns;
+	struct rank *rank = &ch->rank[r];
+	for (uint32_t k = 0; k < turns; k++) {
+		bool busy = false;
+		for (uint32_t b = k; b < banks; b += turns)
+			busy |= d->c.refresh_order == DRAM_REFRESH_IDLE && somebody_waits_for(d, ch, r * banks + b);
+		if (rank->had[k])
+			continue;
+		if (first == turns)
+			first = k;
+		if (!busy) {
+			first = k;
+			break;
+		}
+	}
+	rank->turn = first;
+	rank->had[first] = true;
+	uint32_t had = 0;
+	for (uint32_t k = 0; k < turns; k++)
+		had += rank->had[k];
+	if (had == turns)
+		memset(rank->had, 0, sizeof rank->had);
 }
 
 static void refresh_due(struct twin_dram *d, struct channel *ch, int64_t t)
@@ -480,6 +517,8 @@ static void refresh_due(struct twin_dram *d, struct channel *ch, int64_t t)
 		if (ch->rank[r].pending || ch->rank[r].due > (uint64_t)t)
 			continue;
 		ch->rank[r].pending = true;
+		if (per_bank(d))
+			choose_turn_of(d, ch, r);
 		uint64_t n = refresh_banks(d, ch, r, list);
 		for (uint64_t i = 0; i < n; i++) {
 			ch->bank[list[i]].refreshing = true;
@@ -506,7 +545,6 @@ static void refresh_now(struct twin_dram *d, struct channel *ch, uint32_t r, con
 	}
 	*(per_bank(d) ? &rank->last.refpb : &rank->last.refab) = t;
 	rank->due += per_bank(d) ? d->c.tREFIpb : d->c.tREFI;
-	rank->turn++;
 	rank->pending = false;
 }
 

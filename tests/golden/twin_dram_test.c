@@ -37,6 +37,7 @@ static struct dram_config random_config(struct random *r, const char *part)
 	c.ranks = (uint32_t)ONE_OF(r, 1, 1, 1, 2);
 	c.mapping = c.bank_groups > 1 ? (uint32_t)below(r, 2) : DRAM_RoBaCo;
 	c.refresh = (uint32_t)ONE_OF(r, DRAM_REFRESH_NONE, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_PERBANK);
+	c.refresh_order = (uint32_t)ONE_OF(r, DRAM_REFRESH_FIXED, DRAM_REFRESH_IDLE, DRAM_REFRESH_IDLE);
 	c.read_queue = (uint32_t)ONE_OF(r, 32, 32, 5, 64);
 	c.write_queue = (uint32_t)ONE_OF(r, 32, 32, 3, 64);
 	c.drain_high = (uint32_t)ONE_OF(r, 80, 80, 50, 100);

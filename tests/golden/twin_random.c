@@ -50,6 +50,7 @@ static void vary(struct random *r, struct hw *hw)
 	hw->npu.clock_mhz = (double)ONE_OF(r, 1000, 1000, 700, 1333);
 	hw->dram.channels = (uint32_t)ONE_OF(r, 1, 2, 4);
 	hw->dram.refresh = (uint32_t)ONE_OF(r, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_ALLBANK, DRAM_REFRESH_PERBANK);
+	hw->dram.refresh_order = (uint32_t)ONE_OF(r, DRAM_REFRESH_FIXED, DRAM_REFRESH_IDLE);
 	hw->dram.front_delay = (uint32_t)ONE_OF(r, 0, 0, 3);
 	hw->dram.channel_hash = one_in(r, 2);
 	hw->dram.bank_hash = one_in(r, 2);

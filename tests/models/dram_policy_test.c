@@ -197,6 +197,121 @@ START_TEST(no_part_lets_row_hits_starve_a_request_by_default)
 }
 END_TEST
 
+/* ---- whose turn it is to refresh ---- */
+
+enum { MOST_TURNS = 4096 };
+
+/* Bank of the k-th per-bank refresh, told or caught up: the k-th is due at k + 1 intervals, and later by less than one.
+ */
+struct turns {
+	uint32_t interval;
+	uint32_t bank[MOST_TURNS];
+	bool told[MOST_TURNS];
+	uint64_t n;
+};
+
+static void on_turn(void *ctx, const struct dram_command *c)
+{
+	struct turns *t = ctx;
+	uint64_t k = c->clk / t->interval - 1;
+	if (c->op != DRAM_REFPB || k >= MOST_TURNS || t->told[k])
+		return;
+	t->bank[k] = c->bank;
+	t->told[k] = true;
+	t->n = k + 1;
+}
+
+static void ignore_done(void *ctx, uint8_t port, uint32_t tag, uint64_t clk)
+{
+	(void)ctx, (void)port, (void)tag, (void)clk;
+}
+
+static struct dram_config per_bank(uint32_t order)
+{
+	struct dram_config c = dram_part("LPDDR4X-4266");
+	c.refresh = DRAM_REFRESH_PERBANK;
+	c.refresh_order = order;
+	return c;
+}
+
+/* Reads of rows of bank 0, one after the other, that are all there at clk: a row cycle of 129 clk each. */
+static void crowd(struct dram *d, const struct dram_config *c, uint64_t clk, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		dram_push(d, clk,
+			  &(struct dram_request){ .addr = i * c->row_bytes * c->banks, .nbytes = 32, .tag = i });
+	while (dram_run(d, UINT64_MAX) != UINT64_MAX)
+		;
+}
+
+static struct turns *turns_of(const struct dram_config *c, uint64_t pause, uint32_t after)
+{
+	struct turns *t = calloc(1, sizeof *t);
+	struct dram_hooks hooks = { .ctx = t, .done = ignore_done, .command = on_turn };
+	t->interval = c->tREFIpb;
+	struct dram *d = dram_new(c, &hooks);
+	ck_assert_ptr_nonnull(d);
+	crowd(d, c, 0, 200);
+	if (after)
+		crowd(d, c, pause, after);
+	dram_free(d);
+	return t;
+}
+
+/* Only bank 0 is waited for, so in each round it is the last one; in the fixed order it is the first. 200 row cycles
+ * are three rounds of 8 x 1,042 clk. */
+START_TEST(a_bank_that_is_waited_for_refreshes_after_idle_ones)
+{
+	struct dram_config fixed = per_bank(DRAM_REFRESH_FIXED), idle = per_bank(DRAM_REFRESH_IDLE);
+	struct turns *f = turns_of(&fixed, 0, 0), *i = turns_of(&idle, 0, 0);
+	ck_assert_uint_ge(i->n, 24);
+	ck_assert_uint_ge(f->n, 24);
+	for (uint32_t k = 0; k < 24; k++) {
+		ck_assert(f->told[k] && i->told[k]);
+		ck_assert_uint_eq(f->bank[k], k % 8);
+		ck_assert_uint_eq(i->bank[k], (k + 1) % 8);
+	}
+	free(f);
+	free(i);
+}
+END_TEST
+
+/* The crowd is gone in the midst of a round that began with banks 1, 2, ...; until the next crowd nobody waits, and the
+ * turns come in order. The refreshes before it arrives are told again, whatever the length of the pause. */
+START_TEST(a_round_of_refreshes_goes_on_behind_a_pause)
+{
+	struct dram_config c = per_bank(DRAM_REFRESH_IDLE);
+	struct turns *first = turns_of(&c, 0, 0);
+	uint64_t known = first->n;
+	ck_assert_uint_ge(known % 8, 1);
+	for (uint64_t pause = 200; pause < 240; pause++) {
+		struct turns *t = turns_of(&c, pause * c.tREFIpb + 500, 100);
+		ck_assert_uint_gt(t->n, pause + 8);
+		uint32_t had = 0, compared = 0;
+		for (uint64_t turn = 0; turn < t->n; turn++) {
+			uint32_t left = 0, expected;
+			while (had >> left & 1)
+				left++;
+			expected = left;
+			if (turn < known || turn >= pause) /* bank 0 is waited for */
+				while (expected < 8 && (had >> expected & 1 || expected == 0))
+					expected++;
+			expected = expected < 8 ? expected : left;
+			if (t->told[turn]) {
+				ck_assert_msg(t->bank[turn] == expected, "pause %d turn %d: bank %u, expected %u",
+					      (int)pause, (int)turn, t->bank[turn], expected);
+				compared++;
+			}
+			had |= 1u << expected;
+			had = had == 255 ? 0 : had;
+		}
+		ck_assert_uint_gt(compared, known + 8);
+		free(t);
+	}
+	free(first);
+}
+END_TEST
+
 static Suite *dram_policy_suite(void)
 {
 	Suite *s = suite_create("dram_policy");
@@ -208,6 +323,8 @@ static Suite *dram_policy_suite(void)
 	tcase_add_test(t, an_endless_store_and_endless_loads_share_the_bus);
 	tcase_add_test(t, row_hits_go_before_an_older_request_of_the_bank_hit_cap_times);
 	tcase_add_loop_test(t, no_part_lets_row_hits_starve_a_request_by_default, 0, count_parts());
+	tcase_add_test(t, a_bank_that_is_waited_for_refreshes_after_idle_ones);
+	tcase_add_test(t, a_round_of_refreshes_goes_on_behind_a_pause);
 	suite_add_tcase(s, t);
 	return s;
 }

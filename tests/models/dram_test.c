@@ -360,6 +360,7 @@ static void random_machine(struct dram_config *c, uint64_t *rng)
 	c->ranks = 1u << stream_random(rng) % 2;
 	c->front_delay = stream_random(rng) % 2 * 5;
 	c->refresh = (uint32_t)(stream_random(rng) % 3);
+	c->refresh_order = (uint32_t)(stream_random(rng) % 2);
 	c->turn = 1u << stream_random(rng) % 8;
 	c->hit_cap = (uint32_t)(stream_random(rng) % 9);
 	c->read_queue = c->write_queue = stream_random(rng) % 2 ? 8 : 32;
