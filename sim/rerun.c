@@ -2,7 +2,6 @@
 /* Command lines made from reports, and their runs. */
 #include "sim/rerun.h"
 
-#include "sim/cli_work.h"
 #include "sim/config.h"
 #include "sim/child.h"
 #include "sim/forks.h"
@@ -12,8 +11,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SETTINGS = 128 };
+enum { SETTINGS = 128, FOLDERS = 2 };
 
 void rerun_of_cli(struct rerun *r, const struct cli *cli, const char *word)
 {
@@ -54,7 +54,7 @@ static bool read_settings(struct rerun *r, const json_t *report)
 	const json_t *params = report_value(report, "params");
 	const char *key;
 	json_t *value;
-	r->owned = calloc(json_object_size(params) + config_nkeys + 1, sizeof *r->owned);
+	r->owned = calloc(json_object_size(params) + config_nkeys + 1 + FOLDERS, sizeof *r->owned);
 	if (!r->owned)
 		return false;
 	json_object_foreach((json_t *)params, key, value) {
@@ -91,24 +91,77 @@ static bool read_ideal(struct rerun *r, const json_t *report)
 	return true;
 }
 
+static bool check_hash(const struct rerun *r, const struct work *work, const char *settings, struct npu_error *err)
+{
+	char hash[32];
+	snprintf(hash, sizeof hash, "%016" PRIx64, work->program->hash);
+	return !r->hash || settings[0] || strcmp(hash, r->hash) == 0 ||
+	       npu_fail(err, NPU_ERR_VALUE, "%s is not the program that was run: its hash is %s, not %s", r->word, hash, r->hash);
+}
+
+bool rerun_work(const struct rerun *r, struct work *work, struct npu_error *err)
+{
+	return work_config(work, &r->cli, err) && work_program(work, &r->cli, r->word, err) && check_hash(r, work, "", err);
+}
+
+/* The path of the program's file in the folder of the report, or in the current one; an owned string, NULL: out of memory. */
+static char *path_in(const char *folder_of, const char *name)
+{
+	const char *slash = folder_of ? strrchr(folder_of, '/') : NULL;
+	size_t folder = slash ? (size_t)(slash - folder_of) + 1 : 0, size = folder + strlen(name) + 3;
+	char *path = malloc(size);
+	if (path)
+		snprintf(path, size, "%.*s%s", folder ? (int)folder : 2, folder ? folder_of : "./", name);
+	return path;
+}
+
+/* Looks for the file that was run where it is likely to be; takes the one whose hash is right. */
+static bool find_program(struct rerun *r, const char *path, const char *subject, struct npu_error *err)
+{
+	const char *found = NULL;
+	struct npu_error why = { 0 };
+	for (unsigned i = 0; i < FOLDERS; i++) {
+		char *file = path_in(i == 0 ? path : NULL, subject);
+		if (!file)
+			return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+		r->owned[r->nowned++] = file;
+		if (strchr(subject, '/') || access(file, R_OK) != 0)
+			continue;
+		struct work work;
+		found = r->word = file;
+		bool right = rerun_work(r, &work, &why);
+		work_fini(&work);
+		if (right)
+			return true;
+	}
+	if (!found)
+		return npu_fail(err, NPU_ERR_VALUE,
+				"%s: a report does not say where %.64s is, and it is neither beside the report nor in this folder; "
+				"--program FILE would say", path, subject);
+	return npu_fail(err, NPU_ERR_VALUE, "%s: %.400s; --program FILE would say where it is", path, why.text);
+}
+
 bool rerun_of_report(struct rerun *r, const json_t *report, const char *path, const char *program, struct npu_error *err)
 {
 	const char *subject = report_text(report, "command.subject");
+	bool kernel = npu_kernel_find(subject) != NULL;
 	*r = (struct rerun){ .word = program ? program : subject };
 	if (strcmp(report_text(report, "command.subcommand"), "run") != 0)
 		return npu_fail(err, NPU_ERR_VALUE, "%s: no report of npusim run, so nothing can be run again", path);
 	if (report_value(report, "command.memory"))
 		return npu_fail(err, NPU_ERR_VALUE, "%s: a run with --memory, whose plug-in a report does not hold", path);
-	if (!program && !npu_kernel_find(subject))
-		return npu_fail(err, NPU_ERR_VALUE, "%s: a report does not say where %.64s is; --program FILE would", path, subject);
-	if (program && work_is_file(program))
+	if (program ? work_is_file(program) : !kernel)
 		r->hash = report_text(report, "program.hash");
 	if (!read_ideal(r, report))
 		return npu_fail(err, NPU_ERR_VALUE, "%s: `ideal` names an unknown part", path);
-	if (read_settings(r, report))
+	if (!read_settings(r, report)) {
+		rerun_fini(r);
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	}
+	if (program || kernel || find_program(r, path, subject, err))
 		return true;
 	rerun_fini(r);
-	return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	return false;
 }
 
 void rerun_fini(struct rerun *r)
@@ -153,14 +206,6 @@ static bool extend(struct cli *cli, const char *settings, struct npu_error *err)
 	cli->parameters = parameters;
 	cli->sets = sets;
 	return true;
-}
-
-static bool check_hash(const struct rerun *r, const struct work *work, const char *settings, struct npu_error *err)
-{
-	char hash[32];
-	snprintf(hash, sizeof hash, "%016" PRIx64, work->program->hash);
-	return !r->hash || settings[0] || strcmp(hash, r->hash) == 0 ||
-	       npu_fail(err, NPU_ERR_VALUE, "%s is not the program that was run: its hash is %s, not %s", r->word, hash, r->hash);
 }
 
 static bool run_once(const struct rerun *r, struct rerun_job *job, struct npu_error *err)

@@ -5,6 +5,7 @@
 #define NPU_SIM_RERUN_H
 
 #include "sim/cli.h"
+#include "sim/cli_work.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -20,10 +21,14 @@ struct rerun {
 
 /* What a command line names. */
 void rerun_of_cli(struct rerun *, const struct cli *, const char *word);
-/* What a report tells of: the kernel of its name, or `program`, a file that must be the one that was run, or NULL. The
- * report must live as long. False with an error that names `path` when it cannot be run again. */
+/* What a report tells of: the kernel of its name, or `program`, or, when that is NULL, a file of its name beside the report or
+ * in the current folder; a file must be the program that was run. The report must live as long. False with an error that
+ * names `path` when it cannot be run again. */
 bool rerun_of_report(struct rerun *, const json_t *report, const char *path, const char *program, struct npu_error *);
 void rerun_fini(struct rerun *);
+
+/* The machine and the program of the run itself; work_fini() frees, on failure too. */
+bool rerun_work(const struct rerun *, struct work *, struct npu_error *);
 
 struct rerun_job {
 	const char *settings; /* "tile_q=256 sram.size=2MiB", in force above those of the run; "" none */

@@ -36,6 +36,7 @@ struct simulation_request {
 	bool want_critical;                /* the critical path in the report; needs want_record */
 	bool want_insns;                   /* a row an instruction in the report; needs want_record */
 	struct timeline_window window;     /* of every timeline */
+	FILE *played;                      /* events of this very run (sim/played.h), in the machine's place; NULL: it runs */
 	FILE *progress;                    /* a terminal that is told of a long run; NULL: nobody is */
 	const struct values *values;       /* computed beside the run (sim/values.h), for the report; NULL: none were */
 };
@@ -69,6 +70,8 @@ bool timeline_window_parse(const char *text, struct timeline_window *, struct np
 bool timeline_write(const struct simulation *, const char *path, struct npu_error *);
 /* After timeline_write(): a line on what a window left out, and a warning of a file above 200 MB. */
 void timeline_tell(const struct simulation *, const char *path, FILE *);
+/* Warns of a file above 200 MB, with what to do about it: "; ...". */
+void timeline_warn(const char *path, const char *advice, FILE *);
 /* The DRAM requests of a run with want_requests, in order of arrival, as lines that `npusim dram` replays: address, R or W,
  * DRAM clock. A line is 64 bytes: a request is cut at multiples of them, and one of less is a line, too. Replaces `path`
  * atomically. */

@@ -294,7 +294,10 @@ static int print(const struct cli *cli, const struct comparison *c, const json_t
 	json_object_set_new(report, "regions", changes_json(&c->regions));
 	json_object_set(report, "settings", c->settings);
 	json_object_set_new(report, "explained", explained ? explained : json_array());
-	return report_finish(cli, report);
+	int status = report_finish(cli, report);
+	if (cli_value(cli, "timeline") && !compare_timeline(cli, a, b, report_wants_lines(cli), &err))
+		status = cli_fail(&err);
+	return status;
 }
 
 static int compare(const struct cli *cli, const json_t *a, const json_t *b)
@@ -321,14 +324,17 @@ static int run(struct cli *cli)
 {
 	struct npu_error err = { 0 };
 	bool measured = cli_value(cli, "measured") != NULL, explain = cli_value(cli, "explain") != NULL;
-	if (measured && (cli->nwords != 1 || explain))
+	bool timeline = cli_value(cli, "timeline") != NULL;
+	if (measured && (cli->nwords != 1 || explain || timeline))
 		return cli_usage("--measured: one report and the measured times are compared");
 	if (measured)
 		return compare_measured(cli);
 	if (cli->nwords != 2)
 		return cli_usage("compare A.json B.json, or R.json --measured OPS.csv, would be right");
-	if (cli_value(cli, "program") && !explain)
-		return cli_usage("--program: of --explain");
+	if (cli_value(cli, "program") && !explain && !timeline)
+		return cli_usage("--program: of --explain and --timeline");
+	if (!compare_timeline_check(cli, &err))
+		return cli_fail(&err);
 	if (strcmp(cli->words[0], "-") == 0 && strcmp(cli->words[1], "-") == 0)
 		return cli_usage("- and -: one report can come from stdin");
 	json_t *a = report_read(cli->words[0], &err), *b = a ? report_read(cli->words[1], &err) : NULL;
@@ -340,7 +346,8 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
 	{ "explain", 0, NULL, "also run A with each setting of B that differs, one at a time, and with all of them" },
-	{ "program", 0, "FILE", "of --explain: where the program of the runs is, if it is no kernel" },
+	{ "timeline", 0, "FILE", "both runs one above the other, aligned by region: .html, .pftrace or .pftrace.gz; runs both again; may be repeated" },
+	{ "program", 0, "FILE", "of --explain and --timeline: where the program of the runs is, if it is no kernel and neither beside the reports nor here" },
 	{ "measured", 0, "OPS.csv", "one report beside measured times by operator or region; columns as name,us or operator,cycles" },
 	{ "report", 0, "FILE.json", "write the comparison as JSON (npusim.compare/1); - is stdout, instead of the tables" },
 	{ 0 },
@@ -355,7 +362,7 @@ const struct cli_command cmd_compare = {
 		"\n"
 		"  npusim run gemm --report a.json -q\n"
 		"  npusim run gemm buffering=single --report b.json -q\n"
-		"  npusim compare a.json b.json --explain\n"
+		"  npusim compare a.json b.json --explain --timeline both.html\n"
 		"\n"
 		"With --measured a report of npusim run, by region, or of npusim model, by operator, stands beside times that were "
 		"measured: rows of one name are added up, `total` is the whole, and a region's time is the longest that an engine was "

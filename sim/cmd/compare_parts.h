@@ -14,6 +14,12 @@
 json_t *compare_explain(const struct cli *, const json_t *a, const json_t *b, const json_t *settings, struct npu_error *);
 bool compare_explain_print(const json_t *rows, const json_t *a, const json_t *b, const struct report_style *);
 
+/* What --timeline asks for: runs both again and writes them one above the other (sim/timeline/pair.h); with `tables` says so
+ * on stdout. False when one of them cannot be run again, or a file not be written. */
+bool compare_timeline(const struct cli *, const json_t *a, const json_t *b, bool tables, struct npu_error *err);
+/* Whether all files of --timeline have names of timelines of two; told before anything else is. */
+bool compare_timeline_check(const struct cli *, struct npu_error *err);
+
 /* The command with --measured; an exit status. */
 int compare_measured(const struct cli *);
 

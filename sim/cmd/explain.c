@@ -315,7 +315,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
 	{ "what-if", 0, NULL, "also run with each part, and each pair of parts, made perfect, and with what the findings would try" },
-	{ "program", 0, "FILE", "of --what-if with a report: where the program of the run is, if it is no kernel" },
+	{ "program", 0, "FILE", "of --what-if with a report: where the program of the run is, if it is no kernel and neither beside the report nor here" },
 	{ "report", 0, "FILE.json", "write the findings as JSON (npusim.explain/1); - is stdout, instead of the text" },
 	MACRO_INCLUDE_OPTION,
 	{ 0 },

@@ -236,6 +236,7 @@ static bool walk_regions(struct walk *w)
 			.from = r->from,
 			.to = r->to,
 			.name = w->s->request.program->regions[r->region].name,
+			.region = r->region,
 			.insn = PROBE_NOBODY,
 		};
 		if (!put(w, &slice))
@@ -271,7 +272,8 @@ static bool walk_insn(struct walk *w, enum npu_engine e, uint32_t insn, uint64_t
 	const struct probe_insn *event = &w->s->record.events[insn];
 	struct shown s = shown_of(event, drained);
 	bool streams = s.from < s.to, drains = s.drain_from < s.end;
-	struct timeline_slice slice = { .name = npu_op_mnemonic(w->s->request.program->insns[insn].op), .insn = insn };
+	struct timeline_slice slice = { .name = npu_op_mnemonic(w->s->request.program->insns[insn].op), .insn = insn,
+					.region = PROBE_NOBODY };
 	if (!streams && !drains) {
 		slice.lane = lanes->instants - 1;
 		slice.from = slice.to = s.end;
@@ -325,6 +327,7 @@ static bool walk_spans(struct walk *w, const struct record_spans *spans, uint32_
 					  : account_state_name((enum npu_state)s->state),
 			.state = s->state,
 			.insn = parts ? s->insn : PROBE_NOBODY,
+			.region = PROBE_NOBODY,
 		};
 		from = s->to;
 		if (!put(w, &slice))
@@ -346,6 +349,7 @@ static bool walk_critical(struct walk *w)
 			.name = service ? npu_op_mnemonic(w->s->request.program->insns[s->insn].op)
 					: critical_kind_name(s->kind),
 			.insn = s->insn,
+			.region = PROBE_NOBODY,
 		};
 		if (!put(w, &slice))
 			return false;

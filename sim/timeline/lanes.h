@@ -41,6 +41,7 @@ struct timeline_slice {
 	uint64_t from, to;
 	const char *name;
 	uint32_t insn;   /* what it shows, or PROBE_NOBODY */
+	uint32_t region; /* number of the region that it shows, or PROBE_NOBODY */
 	uint32_t state;  /* of a state lane: the row of models/states.def that `name` is of */
 	bool details;    /* the one slice of its instruction that carries the instruction's facts */
 	struct timeline_flows flows;

@@ -91,8 +91,8 @@ static json_t *lane_list(const struct page_data *d)
 	return list;
 }
 
-/* NULL when out of memory; jansson then refuses to put the missing part in. */
-static json_t *meta_of(struct page_data *d)
+/* NULL when out of memory; jansson then refuses to put the missing part in. Takes the report. */
+static json_t *meta_of(struct page_data *d, json_t *report)
 {
 	const struct simulation_request *r = &d->s->request;
 	struct timeline_window window = timeline_window(d->s);
@@ -105,7 +105,7 @@ static json_t *meta_of(struct page_data *d)
 			 sequencer_list(), "ops", op_list(), "instructions", (json_int_t)d->ninsns, "regions",
 			 region_list(d), "lanes", lane_list(d), "templates",
 			 text_list(d->templates.items, d->templates.count, true), "strings",
-			 text_list(d->strings.items, d->strings.count, false), "report", report_json(d->s));
+			 text_list(d->strings.items, d->strings.count, false), "report", report);
 }
 
 /* JSON has `<` in strings only; written as an escape it can end no script and begin no comment. */
@@ -120,24 +120,31 @@ static int put_json(const char *text, size_t length, void *ctx)
 	return ferror(out) ? -1 : 0;
 }
 
-static void put_block(const char *id, const struct page_bytes *b, FILE *out)
+static void put_meta(const char *id, const json_t *value, FILE *out)
 {
-	fprintf(out, "<script type=\"text/plain\" id=\"%s\">", id);
+	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
+	json_dump_callback(value, put_json, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	fputs("</script>\n", out);
+}
+
+static void put_block(const char *before, const char *id, const struct page_bytes *b, FILE *out)
+{
+	fprintf(out, "<script type=\"text/plain\" id=\"%s%s\">", before, id);
 	page_base64(b, out);
 	fputs("</script>\n", out);
 }
 
-static void put_data(const struct page_data *d, const json_t *meta, FILE *out)
+/* `before` stands before the names of all of a run. */
+static void put_data(const struct page_data *d, const json_t *meta, const char *before, FILE *out)
 {
 	char id[32];
-	fputs("<script type=\"application/json\" id=\"meta\">", out);
-	json_dump_callback(meta, put_json, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-	fputs("</script>\n", out);
-	put_block("fixed", &d->fixed, out);
-	put_block("numbers", &d->numbers, out);
+	snprintf(id, sizeof(id), "%smeta", before);
+	put_meta(id, meta, out);
+	put_block(before, "fixed", &d->fixed, out);
+	put_block(before, "numbers", &d->numbers, out);
 	for (uint64_t i = 0; i < d->nlanes; i++) {
 		snprintf(id, sizeof(id), "lane-%llu", (unsigned long long)i);
-		put_block(id, &d->lanes[i].bytes, out);
+		put_block(before, id, &d->lanes[i].bytes, out);
 	}
 }
 
@@ -149,29 +156,100 @@ static const char *put_until(const char *html, const char *mark, FILE *out)
 	return at + strlen(mark);
 }
 
-static void put_page(const struct page_data *d, const json_t *meta, FILE *out)
+/* What stands in a page: a run, or two and how they lie beside each other. */
+struct page {
+	struct page_data data[ALIGN_RUNS];
+	json_t *metas[ALIGN_RUNS], *pair;
+	unsigned nruns;
+};
+
+static void put_page(const struct page *page, FILE *out)
 {
+	static const char *const before[ALIGN_RUNS] = { "", "b-" };
 	const char *html = put_until(part_html, "<!--style-->", out);
 	fputs(part_css, out);
 	html = put_until(html, "<!--data-->", out);
-	put_data(d, meta, out);
+	for (unsigned r = 0; r < page->nruns; r++)
+		put_data(&page->data[r], page->metas[r], before[r], out);
+	if (page->pair)
+		put_meta("pair", page->pair, out);
 	html = put_until(html, "<!--script-->", out);
 	fputs(part_js, out);
 	fputs(html, out);
 }
 
-bool timeline_write_page(const struct simulation *s, FILE *out, struct npu_error *err)
+/* Adds a run; takes the report. */
+static bool add_run(struct page *page, const struct simulation *s, json_t *report)
 {
-	struct page_data *d = calloc(1, sizeof(*d));
-	json_t *meta = d && page_data_init(d, s) ? meta_of(d) : NULL;
-	if (meta)
-		put_page(d, meta, out);
-	if (d)
-		page_data_fini(d);
-	free(d);
-	bool ok = meta != NULL;
-	json_decref(meta);
+	unsigned r = page->nruns++;
+	if (!page_data_init(&page->data[r], s)) {
+		json_decref(report);
+		return false;
+	}
+	return (page->metas[r] = meta_of(&page->data[r], report)) != NULL;
+}
+
+static bool finish(struct page *page, bool ok, FILE *out, struct npu_error *err)
+{
+	if (ok)
+		put_page(page, out);
+	for (unsigned r = 0; page && r < page->nruns; r++) {
+		page_data_fini(&page->data[r]);
+		json_decref(page->metas[r]);
+	}
+	json_decref(page ? page->pair : NULL);
+	free(page);
 	if (ferror(out))
 		return npu_fail(err, NPU_ERR_IO, "the timeline cannot be written");
 	return ok || npu_fail(err, NPU_ERR_MEMORY, "out of memory for the timeline");
+}
+
+bool timeline_write_page(const struct simulation *s, FILE *out, struct npu_error *err)
+{
+	struct page *page = calloc(1, sizeof(*page));
+	return finish(page, page && add_run(page, s, report_json(s)), out, err);
+}
+
+static json_t *marks_json(const struct align *a)
+{
+	json_t *list = json_array();
+	for (uint64_t i = 0; i < a->nmarks; i++)
+		json_array_append_new(list, json_pack("[I, I, I]", (json_int_t)a->marks[i].at[0], (json_int_t)a->marks[i].at[1],
+						      (json_int_t)a->marks[i].shown));
+	return list;
+}
+
+static json_t *pairs_json(const struct align *a)
+{
+	json_t *list = json_array();
+	for (uint64_t i = 0; i < a->npairs; i++) {
+		const struct align_pair *p = &a->pairs[i];
+		json_array_append_new(list, json_pack("[I, I, I, I, I, I, I, I, b]", (json_int_t)p->region[0],
+						      (json_int_t)p->region[1], (json_int_t)p->lane[0],
+						      (json_int_t)p->from[0], (json_int_t)p->to[0], (json_int_t)p->lane[1],
+						      (json_int_t)p->from[1], (json_int_t)p->to[1], (int)p->together));
+	}
+	return list;
+}
+
+/* Rows of instructions, which the page has anyhow, left out. */
+static json_t *tables_of(const json_t *report)
+{
+	static const char *const rows[] = { "instructions", "buffers", "semaphores" };
+	json_t *copy = json_copy((json_t *)report);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_del(copy, rows[i]);
+	return copy;
+}
+
+bool timeline_write_page_pair(const struct timeline_pair *pair, FILE *out, struct npu_error *err)
+{
+	struct page *page = calloc(1, sizeof(*page));
+	bool ok = page != NULL;
+	for (unsigned r = 0; ok && r < ALIGN_RUNS; r++)
+		ok = add_run(page, pair->runs[r], tables_of(pair->reports[r]));
+	if (ok)
+		ok = (page->pair = json_pack("{s:[s, s], s:o, s:o}", "names", pair->names[0], pair->names[1], "marks",
+					     marks_json(pair->align), "pairs", pairs_json(pair->align))) != NULL;
+	return finish(page, ok, out, err);
 }

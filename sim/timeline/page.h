@@ -24,9 +24,12 @@
 #ifndef NPU_SIM_TIMELINE_PAGE_H
 #define NPU_SIM_TIMELINE_PAGE_H
 
-#include "sim/simulate_parts.h"
+#include "sim/timeline/pair.h"
 
 /* As the writers of sim/timeline/formats.h. */
 bool timeline_write_page(const struct simulation *, FILE *, struct npu_error *);
+/* Two runs: the second one's blocks and its meta are called "b-..."; "pair" holds names, marks and pairs as of
+ * sim/timeline/align.h, [cycle of A, cycle of B, shown] and [region, region, lane, from, to, lane, from, to, together]. */
+bool timeline_write_page_pair(const struct timeline_pair *, FILE *, struct npu_error *);
 
 #endif

@@ -3,13 +3,15 @@
 
 /* -- layout -- */
 
-const GUTTER = 158, RULER = 26, GAP = 2;
+const GUTTER = 158, RULER = 26, GAP = 2, BETWEEN = 14;
 const HEIGHTS = { regions: 17, work: 21, drain: 14, instants: 12, states: 15, critical: 17, curve: 38 };
 let contentHeight = RULER + 4;
 lanes.forEach((lane, i) => {
 	const before = lanes[i - 1];
-	if (before && (before.engine !== lane.engine || before.kind === 'curve' !== (lane.kind === 'curve')))
+	if (before && (before.engine % PER_RUN !== lane.engine % PER_RUN || before.kind === 'curve' !== (lane.kind === 'curve')))
 		contentHeight += 7;
+	else if (before && before.kind === 'regions' && before.run !== lane.run && lane.run.number > 0)
+		contentHeight += BETWEEN;
 	lane.top = contentHeight;
 	lane.height = HEIGHTS[lane.kind];
 	contentHeight += lane.height + GAP;
@@ -42,23 +44,8 @@ const paletteOf = (lane) => lane.kind === 'states' ? (isSequencer(lane) ? colors
 const nameOf = (lane, i) => {
 	if (lane.kind === 'states')
 		return isSequencer(lane) ? meta.sequencer[lane.color[i]] : STATES[lane.color[i]];
-	return lane.names ? meta.strings[lane.names[i]] : lane.row[i] >= 0 ? meta.ops[insn.op[lane.row[i]]][0] : '';
+	return lane.names ? strings[lane.names[i]] : lane.row[i] >= 0 ? meta.ops[insn.op[lane.row[i]]][0] : '';
 };
-
-/* The colour of a named slice follows its name; what of the critical path is no service is grey. */
-lanes.filter((l) => l.names).forEach((lane) => {
-	const critical = lane.kind === 'critical', numbers = new Map();
-	for (let i = 0; i < lane.count; i++) {
-		if (critical) {
-			const row = lane.row[i];
-			lane.color[i] = row >= 0 && meta.strings[lane.names[i]] === meta.ops[insn.op[row]][0] ? opColor(insn.op[row]) : OPCOLORS;
-			continue;
-		}
-		if (!numbers.has(lane.names[i]))
-			numbers.set(lane.names[i], numbers.size % OPCOLORS);
-		lane.color[i] = numbers.get(lane.names[i]);
-	}
-});
 
 /* -- drawing -- */
 
@@ -138,7 +125,7 @@ function drawSlices(lane) {
 			pixel = Math.floor(x0);
 			continue;
 		}
-		while (states && i + 1 < n && color[i + 1] === color[i] && (to[i] - t0) * k < room)
+		while (states && i + 1 < n && color[i + 1] === color[i] && from[i + 1] === to[i] && (to[i] - t0) * k < room)
 			i++; /* whoever decided it */
 		const x1 = (to[i] - t0) * k;
 		if (x1 - x0 >= 1) {
@@ -239,7 +226,7 @@ function drawRuler() {
 		g.fillText(t.toLocaleString('en-US'), X(t) + 3, 17);
 	});
 	g.fillStyle = colors.faint;
-	g.fillText('cycles', 8, 17);
+	g.fillText(pair ? 'cycles, shown' : 'cycles', 8, 17);
 	if (!matches)
 		return;
 	g.fillStyle = colors.match;
@@ -254,8 +241,8 @@ function drawRuler() {
 const middleOf = (lane) => Y(lane) + lane.height / 2;
 
 /* The chain: a line below the slice that holds it, and steps from lane to lane where there are few enough. */
-function drawCritical() {
-	const lane = criticalLane, n = lane.count;
+function drawCritical(lane) {
+	const n = lane.count;
 	const first = above(lane.to, n, shown.from), steps = [];
 	const drawn = new Int32Array(lanes.length).fill(-1); /* the latest pixel of each lane */
 	g.fillStyle = colors.critical;
@@ -306,6 +293,34 @@ function arrow(fromRow, toRow) {
 	g.fill();
 }
 
+/* A region's slice of the first run is joined with the second's: as a band where there is room, else as a line a pixel. */
+function drawPairs() {
+	const drawn = new Map();
+	for (const p of pairs) {
+		const [a, b] = p.lanes, at = p.shown;
+		if (!at || Math.min(at.from[0], at.from[1]) > shown.to || Math.max(at.to[0], at.to[1]) < shown.from)
+			continue;
+		const x = [X(at.from[0]), X(at.to[0]), X(at.from[1]), X(at.to[1])], wide = Math.max(x[1] - x[0], x[3] - x[2]) >= 3;
+		const y0 = Y(a) + a.height + 0.5, y1 = Y(b) - 0.5, key = a.id + ' ' + b.id, pixel = Math.floor(x[0]);
+		if (y1 < RULER || y0 > height || !wide && drawn.get(key) === pixel)
+			continue;
+		drawn.set(key, pixel);
+		g.strokeStyle = p.together ? colors.accent : colors.faint;
+		g.lineWidth = 1;
+		g.beginPath();
+		g.moveTo(x[0], y0);
+		g.lineTo(x[2], y1);
+		if (wide) {
+			g.lineTo(x[3], y1);
+			g.lineTo(x[1], y0);
+			g.closePath();
+			g.fillStyle = colors.box;
+			g.fill();
+		}
+		g.stroke();
+	}
+}
+
 const MOST_ARROWS = 200;
 function drawSelected() {
 	g.strokeStyle = g.fillStyle = colors.arrow;
@@ -322,7 +337,7 @@ function drawSelected() {
 	}
 	g.lineWidth = 1.5;
 	for (const number of postersOf(selected)) {
-		const row = rowOf(number);
+		const row = rowOf(number, runOf(selected));
 		if (row >= 0)
 			arrow(row, selected);
 	}
@@ -377,8 +392,9 @@ function draw() {
 		else
 			drawSlices(lane);
 	}
-	if (overlay && criticalLane)
-		drawCritical();
+	drawPairs();
+	if (overlay)
+		criticalLanes.forEach(drawCritical);
 	if (selected >= 0)
 		drawSelected();
 	if (box) {
@@ -394,7 +410,7 @@ function draw() {
 	drawRuler();
 	const cycles = shown.to - shown.from;
 	$('where').textContent = 'cycles ' + count(Math.floor(shown.from)) + ' to ' + count(Math.ceil(shown.to)) + ', ' +
-		count(Math.round(cycles)) + ' shown, ' + micros(cycles);
+		count(Math.round(cycles)) + ' shown' + (meta.clock_mhz === runs[runs.length - 1].meta.clock_mhz ? ', ' + micros(cycles) : '');
 	return performance.now() - start;
 }
 

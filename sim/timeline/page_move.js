@@ -14,11 +14,9 @@ async function search(query) {
 	}
 	const exact = /^#(\d+)$/.exec(wanted);
 	if (exact) {
-		const row = rowOf(+exact[1]);
-		if (row >= 0)
-			rows.push(row);
+		rows.push(...runs.map((run) => rowOf(+exact[1], run)).filter((row) => row >= 0));
 	} else {
-		const inString = meta.strings.map((s) => s.toLowerCase().includes(wanted));
+		const inString = strings.map((s) => s.toLowerCase().includes(wanted));
 		const inRegion = regions.path.map((p, i) => i > 0 && p.toLowerCase().includes(wanted));
 		/* Texts are put together only where their numbers can matter: what has no digit is in a template or nowhere. */
 		const plain = !/[0-9]/.test(wanted) && !/^[xa-f]+$/.test(wanted);
@@ -42,8 +40,9 @@ async function search(query) {
 	}
 	if (turn !== searching)
 		return;
-	rows.sort((a, b) => insn.start[a] - insn.start[b] || a - b);
-	matches = { rows, times: Time.from(rows, (r) => insn.start[r]), now: -1 };
+	const begin = (row) => toPage(runOf(row), insn.start[row]);
+	rows.sort(pair ? (a, b) => begin(a) - begin(b) || a - b : (a, b) => insn.start[a] - insn.start[b] || a - b);
+	matches = { rows, times: Time.from(rows, begin), now: -1 };
 	tellMatches();
 	redraw();
 }
@@ -87,7 +86,7 @@ function fit() {
 	if (box)
 		part = [box.from, box.to];
 	else if (selected >= 0)
-		part = [insn.start[selected], Math.max(insn.end[selected], insn.start[selected] + 1)];
+		part = spanOf(selected);
 	if (part) {
 		const margin = (part[1] - part[0]) * 0.05, before = shown.from + ' ' + shown.to;
 		look(part[0] - margin, part[1] + margin);
@@ -182,14 +181,14 @@ const keys = {
 	a: () => pan(-(shown.to - shown.from) * 0.1), d: () => pan((shown.to - shown.from) * 0.1),
 	ArrowLeft: () => keys.a(), ArrowRight: () => keys.d(),
 	f: fit, n: () => step(1), N: () => step(-1), c: toggleCritical, b: toggleBoxes, '?': toggleHelp,
-	',': () => stepOnEngine(-1), '.': () => stepOnEngine(1),
+	g: alignSelected, ',': () => stepOnEngine(-1), '.': () => stepOnEngine(1),
 	'/': () => { $('search').focus(); $('search').select(); },
 	Escape: () => { select(-1); box = null; showSums(); },
 };
-for (const key of ['w', 's', 'a', 'd', 'f', 'c', 'b'])
+for (const key of ['w', 's', 'a', 'd', 'f', 'c', 'b', 'g'])
 	keys[key.toUpperCase()] = keys[key];
 window.addEventListener('keydown', (event) => {
-	if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'INPUT' || !Object.hasOwn(keys, event.key))
+	if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'INPUT' || event.target.tagName === 'SELECT' || !Object.hasOwn(keys, event.key))
 		return;
 	event.preventDefault();
 	keys[event.key]();

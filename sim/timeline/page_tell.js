@@ -4,7 +4,7 @@
 /* -- numbers for people -- */
 
 const count = (n) => n.toLocaleString('en-US', { maximumFractionDigits: 3 });
-const micros = (cycles) => (cycles / meta.clock_mhz).toLocaleString('en-US', { maximumSignificantDigits: 6 }) + ' \u00b5s';
+const micros = (cycles, run = runs[0]) => (cycles / run.meta.clock_mhz).toLocaleString('en-US', { maximumSignificantDigits: 6 }) + ' \u00b5s';
 const share = (part, all) => all > 0 ? (100 * part / all).toFixed(1) + ' %' : '';
 function bytes(n) {
 	if (n < 1024)
@@ -45,9 +45,7 @@ function facts(pairs) {
 
 /* Cycles of its engine whose state it decided, by cause, in what the page holds. */
 function stallsOf(row) {
-	const lane = statesLane[meta.ops[insn.op[row]][1]], sums = new Float64Array(NSTATES);
-	if (!lane)
-		return sums;
+	const lane = statesLane[engineOf(row)].own, sums = new Float64Array(NSTATES); /* in times of the run */
 	let i = above(lane.to, lane.count, insn.issued[row]);
 	while (i > 0 && lane.row[i - 1] === row)
 		i--;
@@ -59,21 +57,21 @@ function stallsOf(row) {
 
 /* The instruction before (-1) or behind (1) on the same engine; -1: none in this page. */
 function neighbour(row, by) {
-	const engine = meta.ops[insn.op[row]][1];
+	const engine = engineOf(row);
 	for (let i = row + by; i >= 0 && i < N; i += by)
-		if (meta.ops[insn.op[i]][1] === engine)
+		if (engineOf(i) === engine)
 			return i;
 	return -1;
 }
 
-const titleOf = (row) => '#' + insn.number[row] + ' ' + meta.ops[insn.op[row]][0];
+const titleOf = (row) => runOf(row).letter + '#' + insn.number[row] + ' ' + meta.ops[insn.op[row]][0];
 
 function factsOf(row, slice) {
 	const [, shape] = textOf(row), sums = stallsOf(row);
-	const engine = ENGINES[meta.ops[insn.op[row]][1]];
+	const engine = ENGINES[engineOf(row)];
 	return [
 		['instruction', '#' + insn.number[row] + ', ' + engine + (insn.slot[row] ? '.' + insn.slot[row] : '')],
-		['source', meta.strings[insn.source[row]]],
+		['source', strings[insn.source[row]]],
 		['region', insn.region[row] ? regions.path[regions.row[insn.region[row]]] : ''],
 		['shape', shape],
 		['bytes', insn.bytes[row] ? count(insn.bytes[row]) + ' of DRAM' : ''],
@@ -82,7 +80,7 @@ function factsOf(row, slice) {
 		['at head', count(insn.head[row])],
 		['start', count(insn.start[row])],
 		['end', count(insn.end[row])],
-		['length', count(insn.end[row] - insn.start[row]) + ' cycles, ' + micros(insn.end[row] - insn.start[row])],
+		['length', count(insn.end[row] - insn.start[row]) + ' cycles, ' + micros(insn.end[row] - insn.start[row], runOf(row))],
 		['stalls', STATES.map((s, i) => [s, sums[i]]).filter(([, n]) => n > 0).map(([s, n]) => s + ' ' + count(n)).join(', ')],
 		['this slice', slice],
 	];
@@ -104,12 +102,21 @@ function at(x, y) {
 	return { lane, i, time };
 }
 
+/* Of a region of two runs: how long it takes in both. */
+function factsOfPair(lane, i) {
+	const found = lane.kind === 'regions' && pairs.find((p) => p.lanes[lane.run.number] === lane && p.shown.from[lane.run.number] <= lane.from[i] &&
+		p.shown.to[lane.run.number] >= lane.to[i]);
+	return found ? [...runs.map((run, r) => [run.letter, count(found.to[r] - found.from[r]) + ' cycles from ' + count(found.from[r])]),
+		['B - A', count((found.to[1] - found.from[1]) - (found.to[0] - found.from[0])) + ' cycles']] : [];
+}
+
 function tipFor(hit) {
 	const { lane, i } = hit, tip = $('tip');
 	tip.replaceChildren();
 	if (i < 0)
 		return false;
-	const span = count(lane.from[i]) + ' to ' + count(lane.to[i]) + ', ' + count(lane.to[i] - lane.from[i]) + ' cycles';
+	const from = toRun(lane.run, lane.from[i]), to = from + lane.to[i] - lane.from[i];
+	const span = count(from) + ' to ' + count(to) + ', ' + count(to - from) + ' cycles';
 	const row = lane.kind === 'curve' ? -1 : lane.row[i];
 	if (lane.kind === 'curve') {
 		tip.append(element('b', null, lane.title), facts([['value', amount(lane.value[i], lane.unit)],
@@ -118,13 +125,13 @@ function tipFor(hit) {
 		const doc = isSequencer(lane) ? '' : meta.states[lane.color[i]][2];
 		tip.append(element('b', null, lane.title + ': ' + nameOf(lane, i)), facts([['', doc], ['cycles', span],
 			['by', row >= 0 ? titleOf(row) : ''], ['', row >= 0 ? textOf(row)[0] : ''],
-			['source', row >= 0 ? meta.strings[insn.source[row]] : '']]));
+			['source', row >= 0 ? strings[insn.source[row]] : '']]));
 	} else if (row >= 0) {
-		const own = lane.kind !== 'critical' && lane.from[i] === insn.start[row] && lane.to[i] === insn.end[row];
+		const own = lane.kind !== 'critical' && from === insn.start[row] && to === insn.end[row];
 		tip.append(element('b', null, (lane.kind === 'critical' ? 'critical path, ' + nameOf(lane, i) + ': ' : '') + textOf(row)[0]),
 			facts(factsOf(row, own || lane.kind === 'instants' ? '' : lane.title + ' ' + span)));
 	} else {
-		tip.append(element('b', null, nameOf(lane, i)), facts([['', lane.title], ['cycles', span]]));
+		tip.append(element('b', null, nameOf(lane, i)), facts([['', lane.title], ['cycles', span], ...factsOfPair(lane, i)]));
 	}
 	return true;
 }
@@ -140,12 +147,12 @@ function hover(x, y, pageX, pageY) {
 }
 
 const MOST_LISTED = 50, numbersOf = (row) => row < 0 ? [] : [insn.number[row]];
-function links(title, found) {
+function links(title, found, run) {
 	const list = element('div', null, element('h2', null, title));
 	if (found.length === 0)
 		list.append(element('p', null, 'nobody'));
 	for (const number of found.slice(0, MOST_LISTED)) {
-		const row = rowOf(number), line = element('div');
+		const row = rowOf(number, run), line = element('div');
 		if (row < 0)
 			line.append('#' + number + ', outside of this page');
 		else
@@ -164,20 +171,27 @@ function select(row, show) {
 	panel.hidden = row < 0;
 	panel.replaceChildren();
 	if (row >= 0) {
+		const run = runOf(row);
 		panel.append(element('h2', null, titleOf(row)), element('div', { class: 'text' }, textOf(row)[0]),
 			element('div', { class: 'columns' }, facts(factsOf(row, '')),
-				element('div', null, links('waited for', postersOf(row)), links('before it on its engine', numbersOf(neighbour(row, -1)))),
-				element('div', null, links('who waited for it', waitersOf(row).map((r) => insn.number[r])),
-					links('behind it on its engine', numbersOf(neighbour(row, 1))))));
+				element('div', null, links('waited for', postersOf(row), run), links('before it on its engine', numbersOf(neighbour(row, -1)), run)),
+				element('div', null, links('who waited for it', waitersOf(row).map((r) => insn.number[r]), run),
+					links('behind it on its engine', numbersOf(neighbour(row, 1)), run))));
 		if (show)
 			bring(row);
 	}
 	redraw();
 }
 
+/* From when to when an instruction is in service, as the page shows it. */
+const spanOf = (row) => {
+	const from = toPage(runOf(row), insn.start[row]);
+	return [from, Math.max(toPage(runOf(row), insn.end[row]), from + 1)];
+};
+
 /* Moves the view so that the instruction is seen, and zooms in where it would be less than some pixels. */
 function bring(row) {
-	const from = insn.start[row], to = Math.max(insn.end[row], from + 1);
+	const [from, to] = spanOf(row);
 	let length = shown.to - shown.from;
 	if ((to - from) / length * (width - GUTTER) < 8)
 		length = (to - from) * 20;
@@ -214,8 +228,8 @@ function sumUp(from, to, engines) {
 	}
 	const started = { instructions: 0, bytes: 0, macs: 0 };
 	for (let i = 0; i < N; i++) {
-		if (insn.start[i] < from || insn.start[i] >= to && !(to === meta.cycles && insn.start[i] === to) ||
-			!engines.includes(meta.ops[insn.op[i]][1]))
+		const run = runOf(i), start = toPage(run, insn.start[i]);
+		if (start < from || start >= to && !(insn.start[i] === run.meta.cycles && start === to) || !engines.includes(engineOf(i)))
 			continue;
 		started.instructions++;
 		started.bytes += insn.bytes[i];
@@ -243,7 +257,11 @@ function showSums() {
 		return;
 	const sums = sumUp(box.from, box.to, box.engines), cycles = box.to - box.from, names = box.engines.map((e) => ENGINES[e]);
 	const used = STATES.map((_, s) => s).filter((s) => box.engines.some((e) => sums.states[e][s] > 0));
-	panel.append(element('h2', null, 'cycles ' + count(box.from) + ' to ' + count(box.to) + ': ' + count(cycles) + ', ' + micros(cycles)));
+	panel.append(element('h2', null, (pair ? 'shown ' : '') + 'cycles ' + count(box.from) + ' to ' + count(box.to) + ': ' + count(cycles) + (pair ? '' : ', ' + micros(cycles))));
+	for (const run of pair ? runs : []) {
+		const [from, to] = [toRun(run, box.from), toRun(run, box.to)];
+		panel.append(element('p', null, run.letter + ' cycles ' + count(from) + ' to ' + count(to) + ': ' + count(to - from) + ', ' + micros(to - from, run)));
+	}
 	panel.append(element('p', null, count(sums.started.instructions) + ' instructions start in it, ask DRAM for ' +
 		count(sums.started.bytes) + ' bytes and make ' + count(sums.started.macs) + ' MACs'));
 	const engineRows = used.map((s) => [stateCell(s), ...box.engines.map((e) => sums.states[e][s])]);

@@ -120,12 +120,21 @@ bool timeline_write(const struct simulation *s, const char *path, struct npu_err
 /* Viewers of all formats read a file whole, into several times its size. */
 enum { LARGE_BYTES = 200000000, MEGABYTE = 1000000 };
 
+void timeline_warn(const char *path, const char *advice, FILE *out)
+{
+	struct stat st;
+	char shown[2048];
+	npu_plain(path, strlen(path), shown, sizeof(shown));
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES)
+		fprintf(out, "npusim: %s: warning: %" PRIu64 " MB take a viewer long to open%s\n", shown,
+			(uint64_t)st.st_size / MEGABYTE, advice);
+}
+
 void timeline_tell(const struct simulation *s, const char *path, FILE *out)
 {
 	const struct format *format = format_of(path);
 	struct timeline_window window = timeline_window(s);
 	struct timeline_dropped dropped;
-	struct stat st;
 	char shown[2048];
 	npu_plain(path, strlen(path), shown, sizeof(shown));
 	if (s->request.window.to > 0 && timeline_dropped(s, &dropped)) {
@@ -138,9 +147,7 @@ void timeline_tell(const struct simulation *s, const char *path, FILE *out)
 			fprintf(out, "%" PRIu64 " slices and %" PRIu64 " values of curves are left out, %" PRIu64 " slices are cut\n",
 				dropped.slices, dropped.values, dropped.cut);
 	}
-	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES)
-		fprintf(out, "npusim: %s: warning: %" PRIu64 " MB take a viewer long to open; --timeline-window A:B writes a part\n",
-			shown, (uint64_t)st.st_size / MEGABYTE);
+	timeline_warn(path, "; --timeline-window A:B writes a part", out);
 }
 
 const char *timeline_advice(const char *path)

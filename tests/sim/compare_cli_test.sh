@@ -62,6 +62,36 @@ checks=$((checks + 1))
 refuses 2 'gemm and gemv: settings explain what two runs of one program differ in' compare a.json <(
     "$NPUSIM" run gemv k=512 n=512 --report - ) --explain
 
+# Both runs one above the other: the same bytes each time, of reports that a run can be made from again
+"$NPUSIM" compare a.json b.json --timeline one.html --timeline one.pftrace >out 2>err || fail "--timeline: $(cat err)"
+"$NPUSIM" compare a.json b.json --timeline two.html --timeline two.pftrace >/dev/null
+checks=$((checks + 5))
+cmp one.html two.html && cmp one.pftrace two.pftrace || fail 'two timelines of the same reports differ'
+grep -qE '^timeline  one.html   ([0-9]+) regions of both runs, [0-9]+ of them shown beginning together$' out || fail "--timeline: $(cat out)"
+"$NPUSIM" run "$SRC/tests/sim/explain/dram.npu" --report file.json -q
+"$NPUSIM" compare file.json a.json --timeline file.html --program "$SRC/tests/sim/explain/dram.npu" >out 2>&1 ||
+    fail "a file beside a kernel: $(cat out)"
+grep -q '^timeline  file.html   0 regions of both runs, 0 of them' out || fail "nothing in common: $(cat out)"
+rm file.html
+# refuses_late TEXT ARGUMENT...: status 2 and that on stderr, behind the tables that it can print.
+refuses_late() {
+    local text=$1 status=0
+    shift
+    checks=$((checks + 1))
+    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
+    [ "$status" = 2 ] && [ "$(cat err)" = "npusim: $text" ] || fail "$*: $status, $(cat err), wanted $text"
+}
+refuses_late 'file.json: a report does not say where dram.npu is, and it is neither beside the report nor in this folder; --program FILE would say' \
+    compare file.json file.json --timeline file.html
+sed 's/^  "cycles": .*/  "cycles": 7,/' a.json >wrong.json
+refuses_late "B takes $(grouped "$a") cycles, but its report tells of 7: it is not of this program, machine and version" \
+    compare a.json wrong.json --timeline wrong.html
+checks=$((checks + 1))
+[ ! -e wrong.html ] && [ ! -e file.html ] || fail 'a timeline of runs that are not those of the reports'
+refuses 2 '--timeline both.csv: of two runs the name must end in .html, .pftrace or .pftrace.gz' compare a.json b.json --timeline both.csv
+refuses 2 '--program: of --explain and --timeline' compare a.json b.json --program x.npu
+refuses 2 '--measured: one report and the measured times are compared' compare a.json --measured ops.csv --timeline m.html
+
 # Measured times: rows of one name add up, the error is simulated over measured less 1
 us=$(sed -n 's/^  "time_us": \([0-9.]*\),$/\1/p' a.json)
 printf '\357\273\277Op Name,Type,Task Duration(us)\r\n"tile 0,0",x,10\r\n"tile 0,0",x,2.5\r\n# nothing\r\ntotal,,%s\r\nabsent,,1\r\n' \

@@ -96,7 +96,22 @@ refuse() {
 }
 refuse 2 'missing.json: No such file or directory' explain missing.json
 refuse 2 'r.json: a report has its machine and its parameters; a kernel or program takes others' explain r.json m=128
-refuse 2 'd.json: a report does not say where dram.npu is; --program FILE would' explain d.json --what-if
+refuse 2 'd.json: a report does not say where dram.npu is, and it is neither beside the report nor in this folder; --program FILE would say' \
+    explain d.json --what-if
+# It is found beside the report, and in this folder, where it is the one that was run
+mkdir beside
+cp d.json beside && cp "$programs/dram.npu" beside
+checks=$((checks + 3))
+"$NPUSIM" explain d.json --what-if --program beside/dram.npu >a && "$NPUSIM" explain beside/d.json --what-if >b 2>err || fail "beside: $(cat err)"
+cmp a b || fail 'found beside the report it is another'
+printf '.param fault=1\nsync.load\n' >beside/dram.npu
+cp "$programs/dram.npu" .
+"$NPUSIM" explain beside/d.json --what-if >b 2>err || fail "in this folder: $(cat err)"
+cmp a b || fail 'found in this folder it is another'
+cp beside/dram.npu .
+refuse 2 "beside/d.json: ./dram.npu is not the program that was run: its hash is $(
+    "$NPUSIM" run dram.npu --report - | sed -n 's/.*"hash": "\(.*\)",/\1/p'), not $(sed -n 's/.*"hash": "\(.*\)",/\1/p' d.json); --program FILE would say where it is" \
+    explain beside/d.json --what-if
 refuse 2 '--program x.npu: of a report; gemm is the program' explain gemm --program x.npu
 echo '{"schema": "npusim.report/1"}' >empty.json
 refuse 2 'the report tells of a run without a cycle: there is nothing to explain' explain empty.json

@@ -43,7 +43,7 @@ def place(browser, text, first=0):
         for (let row = %d; row < p.insn.number.length; row++)
             if (p.textOf(row)[0].startsWith(%s)) {
                 const lane = p.lanes[p.insn.firstLane[row]];
-                const time = (p.insn.firstFrom[row] + Math.min(p.insn.end[row], p.insn.lastTo[row])) / 2;
+                const time = (p.insn.firstFrom[row] + Math.min(p.toPage(p.runOf(row), p.insn.end[row]), p.insn.lastTo[row])) / 2;
                 return [box.left + p.X(time), box.top + p.Y(lane) + lane.height / 2, p.insn.number[row]];
             }
     })()''' % (first, json.dumps(text)))
@@ -245,6 +245,82 @@ def draws(browser):
     browser.key('Escape')
 
 
+def compares(browser, reports):
+    """Two runs: figures of both, sums of both, what begins together, and what a region that is chosen does."""
+    browser.open('both.html')
+    browser.run('npusim.ready')
+    end = browser.run('npusim.shown.to')
+    check(max(r['cycles'] for r in reports) <= end <= sum(r['cycles'] for r in reports), f'{end} cycles are shown')
+    left, top, right = browser.run('''(() => { const r = document.getElementById('canvas').getBoundingClientRect();
+        return [r.left, r.top, r.right]; })()''')
+    browser.drag(left + 159, top + 12, right + 40, top + 14)
+    rows = table(browser, '#by-engine')
+    by_cause = {row[0]: dict(zip(rows[0][1:], row[1:])) for row in rows[1:]}
+    for letter, report in zip('AB', reports):
+        for engine, figures in report['engines'].items():
+            for cause, cycles in [('active', figures['active']), ('busy', figures['busy']), ('idle', figures['idle']),
+                                  *figures['stalls'].items(), ('total', report['cycles'])]:
+                same(by_cause.get(cause, {}).get(f'{letter} {engine}', 0), cycles, f'{letter} {engine} {cause} of the box')
+        cells = dict(browser.run('''[...document.querySelectorAll('#report td[data-run=%s]')].map(
+            (td) => [td.dataset.path, JSON.parse(td.dataset.value)])''' % letter))
+        for path, value in leaves({k: report[k] for k in ('cycles', 'engines', 'dram', 'overlap', 'energy', 'sram')}):
+            if value:
+                same(cells.get(path), value, f'{letter} {path}')
+    said = browser.run("document.querySelector('#sums p:nth-of-type(3)').textContent")
+    same(said.split(' ')[0], f"{sum(r['program']['instructions'] for r in reports):,}", 'instructions of both')
+    browser.key('Escape')
+
+    # The table: lengths are those of the instructions' own times.
+    rows = table(browser, '#pairs')
+    longest = {}
+    for letter, name in zip('AB', ('run.csv', 'other.csv')):
+        with open(name, newline='') as file:
+            for row in csv.DictReader(file):
+                if row['region']:
+                    start, stop = int(row['start_cycle']), int(row['end_cycle'])
+                    of = longest.setdefault(row['region'], {}).setdefault(letter, [start, stop])
+                    of[:] = min(of[0], start), max(of[1], stop)
+    common = {name: of for name, of in longest.items() if len(of) == 2}
+    same({row[0] for row in rows[1:]}, set(common), 'regions of both')
+    for name, a_from, a, b_from, b, difference, together in rows[1:]:
+        of = common[name]
+        same([a_from, a, b_from, b, difference], [of['A'][0], of['A'][1] - of['A'][0], of['B'][0], of['B'][1] - of['B'][0],
+             (of['B'][1] - of['B'][0]) - (of['A'][1] - of['A'][0])], f'{name} of both')
+        same(together, 'yes', f'{name} begins together')
+    shown = browser.run('npusim.pairs.map((p) => [p.path, p.shown.from[0], p.shown.from[1]])')
+    check(all(a == b for _, a, b in shown), f'what is shown beginning together: {shown}')
+    # Its link goes to it; chosen, it alone is together, and the runs' own lengths are shown.
+    name, a, b = shown[len(shown) // 2]
+    browser.run("[...document.querySelectorAll('#pairs button.link')].find((e) => e.textContent === %s).click()" % json.dumps(name))
+    view = browser.run('[npusim.shown.from, npusim.shown.to]')
+    check(view[0] <= a < view[1] < end, f'{name} is looked at: {view}')
+    for way, together in (name, {name}), ('start', set()):
+        number = browser.run('npusim.pairs.findIndex((p) => p.path === %s)' % json.dumps(way))
+        browser.run('''(() => { const s = document.getElementById('alignment'); s.value = %s;
+            s.dispatchEvent(new Event('change')); })()''' % json.dumps(way if number < 0 else str(number)))
+        shown = browser.run('npusim.pairs.map((p) => [p.path, p.shown.from[0], p.shown.from[1]])')
+        check(together <= {n for n, x, y in shown if x == y} and any(x != y for n, x, y in shown), f'{way} is together: {shown}')
+        same(browser.run('''(() => { const s = npusim.sumUp(0, 1e15, npusim.runs.flatMap((r) => [0, 1, 2, 3].map((e) => e + 4 * r.number)));
+            return s.states.map((e) => e.reduce((a, n) => a + n, 0)); })()'''),
+            [r['cycles'] for r in reports for _ in range(4)], f'cycles with {way} together')
+    # g: the region of what is selected.
+    browser.key('f')
+    x, y, _ = place(browser, 'matmul', 30)
+    browser.click(x, y)
+    browser.key('g')
+    chosen = browser.run("document.getElementById('alignment').selectedOptions[0].textContent")
+    same(chosen, browser.run('npusim.regions.path[npusim.regions.row[npusim.insn.region[npusim.selected()]]]'), 'g takes the region')
+    detail = browser.run("document.getElementById('detail').innerText")
+    check(re.search(r'^[AB] #\d+ matmul', detail), f'whose it is: {detail!r}')
+    browser.key('g')
+    same(browser.run("document.getElementById('alignment').value"), 'regions', 'g again takes all')
+    # A band joins what belongs together.
+    accent = browser.run("getComputedStyle(document.documentElement).getPropertyValue('--accent').trim().slice(1)")
+    browser.key('Escape')
+    check(pixels(browser).get(accent, 0) > 20, 'regions are joined')
+    same(browser.complaints(), [], 'complaints of both.html')
+
+
 def main():
     with open('run.json') as file:
         report = json.load(file)
@@ -277,12 +353,15 @@ def main():
         title = browser.run('document.title')
         check(title.startswith('npusim: names.npu'), title)
         same(browser.run("document.querySelectorAll('img').length + document.querySelectorAll('body script').length"),
-             2, 'elements that names could have made')  # the data and the page's own
+             1, 'elements that names could have made')  # the page's own script; the data are taken out
         check('onerror=' in browser.run("document.getElementById('report').textContent"), 'names are shown')
         x, y, _ = place(browser, 'load')
         browser.click(x, y)
         check('</script>' in browser.run("document.getElementById('detail').textContent"), 'and in the text')
         same(browser.complaints(), [], 'complaints of names.html')
+
+        with open('other.json') as file:
+            compares(browser, [report, json.load(file)])
 
         browser.open('least.html')
         for width in 1200, 300, 90:  # less than the names of the lanes take

@@ -15,15 +15,28 @@ check() {
     shift
     "$NPUSIM" run "$@" --quiet --report "$name.json" --timeline "$name.pftrace" --timeline "$name.pftrace.gz"
     gzip -dc "$name.pftrace.gz" | cmp - "$name.pftrace"
+    decode "$name"
+    expect_report "$name" "$name.json" ''
+    expect "$name" instructions "$(instructions "$name.json")"
+    echo "$name: $(wc -l <"$name.sums") sums, $(grep -c '^packet' "$name.txt") packets agree"
+}
+
+instructions() { sed -n '/"program": {/,/}/s/.*"instructions": \([0-9]*\).*/\1/p' "$1"; }
+
+# decode NAME: NAME.pftrace into NAME.txt and sums in NAME.sums.
+decode() {
+    local name=$1
     protoc --decode=pf.Trace --proto_path="$SRC/sim/timeline" perfetto.proto <"$name.pftrace" >"$name.txt"
 
     # STATES ENGINE STATE CYCLES lines, instructions, flows; refuses what a timeline must not hold.
     awk '
         function fail(text) { print FILENAME ": " text; failed = 1; exit 1 }
         # A packet: its own fields first, then nested ones; a closing brace at column 0 ends it.
-        /^packet/ { ts = type = track = name = uuid = ""; next }
+        /^packet/ { ts = type = track = name = uuid = parent = process = ""; next }
         /^}/ {
-            if (uuid != "") tracks[uuid] = track_name
+            # Of two runs a track is called by its process, too.
+            if (uuid != "") tracks[uuid] = (parent in letter ? letter[parent] " " : "") track_name
+            if (process ~ /^[AB]: /) letter[uuid] = substr(process, 1, 1)
             if (type == 1) {
                 if (track in open) fail("a slice nests in " tracks[track])
                 if (ts + 0 < last[track] + 0) fail(tracks[track] " goes back")
@@ -40,6 +53,8 @@ check() {
         /^  track_descriptor/ { uuid = "?" }
         /^    uuid:/ { uuid = $2 }
         /^    name:/ && uuid != "" { track_name = substr($0, index($0, "\"") + 1); sub(/"$/, "", track_name) }
+        /^    parent_uuid:/ { parent = $2 }
+        /^      process_name:/ { process = substr($0, index($0, "\"") + 1) }
         /^    type:/ { type = $2 }
         /^    track_uuid:/ { track = $2 }
         /^    name_iid:/ { name = $2 }
@@ -64,14 +79,16 @@ check() {
             print "instructions", annotation[issued]
         }' "$name.txt" | sort >"$name.sums"
 
+}
+
+# expect_report NAME REPORT BEFORE: the states of its engines, on tracks whose names begin with BEFORE.
+expect_report() {
     local engine state cycles
     for engine in load store matrix vector; do
         while read -r state cycles; do
-            expect "$name" "$engine states/$state" "$cycles"
-        done < <(states "$engine" "$name.json")
+            expect "$1" "$3$engine states/$state" "$cycles"
+        done < <(states "$engine" "$2")
     done
-    expect "$name" instructions "$(sed -n '/"program": {/,/}/s/.*"instructions": \([0-9]*\).*/\1/p' "$name.json")"
-    echo "$name: $(wc -l <"$name.sums") sums, $(grep -c '^packet' "$name.txt") packets agree"
 }
 
 # states ENGINE FILE: "STATE CYCLES" for busy, idle and each stall of the engine in the report's `engines`.
@@ -94,3 +111,15 @@ expect() {
 check qk qk_tiled seq=256 heads=1
 check flash flash_attention seq=256 heads=2
 check gemm gemm m=128 n=128 k=128 --hw tiny-256k
+
+# Two runs in one: the states of each are its report's, and what has the same region begins together.
+"$NPUSIM" run flash_attention seq=256 heads=2 tile_kv=64 dram.part=LPDDR5-6400 --quiet --report other.json
+"$NPUSIM" compare flash.json other.json --timeline both.pftrace --timeline both.pftrace.gz >/dev/null
+gzip -dc both.pftrace.gz | cmp - both.pftrace
+decode both
+expect_report both flash.json 'A '
+expect_report both other.json 'B '
+expect both instructions $(($(instructions flash.json) + $(instructions other.json)))
+grep -q 'process_name: "A: flash.json, flash_attention on edge-1mb"' both.txt
+grep -q 'process_name: "B: other.json, flash_attention on edge-1mb, changed"' both.txt
+echo "both: $(wc -l <both.sums) sums, $(grep -c '^packet' both.txt) packets agree"
