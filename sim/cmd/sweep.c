@@ -2,6 +2,7 @@
 /* npusim sweep: many points of a design space, run and answered. */
 #include "isa/units.h"
 #include "sim/cli.h"
+#include "sim/sweep/alike.h"
 #include "sim/sweep/answers.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/figures.h"
@@ -71,6 +72,7 @@ struct session {
 	struct sweep_spec *spec;
 	struct sweep_store store;
 	struct sweep_set *done;
+	struct known *known;
 	char *folder;
 	unsigned parallel;
 	uint64_t before;  /* points that were there */
@@ -100,7 +102,7 @@ static bool run_part(struct session *s, const uint64_t *list, uint64_t from, uin
 {
 	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
 	struct sweep_job job = {
-		.spec = s->spec, .store = &s->store, .done = s->done, .list = list, .from = from, .count = count,
+		.spec = s->spec, .store = &s->store, .known = s->known, .done = s->done, .list = list, .from = from, .count = count,
 		.parallel = s->parallel, .progress = cli_value(s->cli, "quiet") ? NULL : stderr, .terminal = stderr_is_terminal(),
 		.all = all, .before = here + (s->store.shards > 1 ? 0 : s->before),
 	};
@@ -205,6 +207,7 @@ static bool begin(struct session *s)
 		return npu_fail(&s->err, NPU_ERR_USAGE, "--shard: a search looks at what it has found and is not cut into shards");
 	s->store = (struct sweep_store){ .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
 	s->folder = sweep_folder(cli, cli->words[1]);
+	s->known = cli_value(cli, "each") ? NULL : known_new();
 	s->done = s->folder ? sweep_set_new(s->spec->space->points) : NULL;
 	return s->done || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
 }
@@ -213,6 +216,7 @@ static void end(struct session *s)
 {
 	sweep_store_close(&s->store);
 	sweep_set_free(s->done);
+	known_free(s->known);
 	sweep_spec_free(s->spec);
 	free(s->folder);
 }
@@ -310,6 +314,7 @@ static const struct cli_option options[] = {
 	{ "jobs", 'j', "N", "run, submit: points at a time; as many as there are processors when not given" },
 	{ "shard", 0, "I/N", "run: the I-th of N parts of the points, for machines that share the work" },
 	{ "dry-run", 0, NULL, "run: count the points and estimate the time; submit: write the scripts only" },
+	{ "each", 0, NULL, "run: simulate each point, also those that cannot differ from another one" },
 	{ "by", 0, "LIST", "best: the figure that is made best; cycles, or the first one of report, when not given" },
 	{ "where", 0, "CONDITION", "best: only points for which it holds, as in 'sram.size<=1MiB'; axes, parameters and figures" },
 	{ "top", 0, "N", "best: so many points instead of one" },

@@ -22,6 +22,7 @@ const char *sweep_status_name(enum sweep_status status)
 struct trial {
 	const struct sweep_spec *spec;
 	uint64_t point;
+	struct known *known;
 	struct work work;
 	struct cli cli;
 	const char *parameters[MOST_WORDS];
@@ -203,9 +204,13 @@ static json_t *finished(const struct trial *t, uint64_t program, const char *par
 	return o;
 }
 
-static json_t *run_program(struct trial *t)
+/* The figures of the program, by a simulation or of another point; NULL with an error. */
+static json_t *figures_of(struct trial *t)
 {
-	char params[2048] = "";
+	struct alike alike = alike_of(t->work.program, &t->work.config);
+	json_t *figures = known_find(t->known, alike);
+	if (figures)
+		return figures;
 	struct simulation_request request = {
 		.hw = &t->work.config.hw,
 		.dram_part = t->work.config.dram_part,
@@ -219,6 +224,18 @@ static json_t *run_program(struct trial *t)
 	};
 	struct simulation *s = simulate(&request, &t->err);
 	if (!s)
+		return NULL;
+	figures = sweep_figures_of(s);
+	simulation_free(s);
+	known_add(t->known, alike, figures);
+	return figures;
+}
+
+static json_t *run_program(struct trial *t)
+{
+	char params[2048] = "";
+	json_t *figures = figures_of(t);
+	if (!figures)
 		return refused(t, false);
 	if (t->work.kernel)
 		npu_args_print(t->work.kernel, &t->work.args, params, sizeof params);
@@ -226,9 +243,7 @@ static json_t *run_program(struct trial *t)
 	for (unsigned i = 0; t->work.macro && i < t->work.macro->nparams && used < sizeof params; i++)
 		used += (size_t)snprintf(params + used, sizeof params - used, "%s%s=%s", used ? " " : "", t->work.macro->params[i].name,
 					 t->work.macro->params[i].value);
-	json_t *o = finished(t, t->work.program->hash, params, sweep_figures_of(s));
-	simulation_free(s);
-	return o;
+	return finished(t, t->work.program->hash, params, figures);
 }
 
 /* A plug-in that is built again while it is swept would give points of two kernels. */
@@ -271,13 +286,14 @@ static json_t *model_point(struct trial *t)
 	return o;
 }
 
-json_t *sweep_point_run(const struct sweep_spec *spec, uint64_t point)
+json_t *sweep_point_run(const struct sweep_spec *spec, uint64_t point, struct known *known)
 {
 	struct trial *t = calloc(1, sizeof *t);
 	if (!t)
 		return NULL;
 	t->spec = spec;
 	t->point = point;
+	t->known = known;
 	json_t *o;
 	if (!set_up(t))
 		o = refused(t, true);

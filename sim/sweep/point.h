@@ -3,6 +3,7 @@
 #ifndef NPU_SIM_SWEEP_POINT_H
 #define NPU_SIM_SWEEP_POINT_H
 
+#include "sim/sweep/alike.h"
 #include "sim/sweep/spec.h"
 
 /* What became of a point. */
@@ -10,8 +11,9 @@ enum sweep_status { SWEEP_MISSING, SWEEP_RUN, SWEEP_NOT_LEGAL, SWEEP_FAILED };
 const char *sweep_status_name(enum sweep_status);
 
 /* {"point", "status": "run", "key", "params", "figures"}, or "not legal" with "reason" and "error", or "failed" with
- * "error". One call a process that runs. NULL when out of memory. */
-json_t *sweep_point_run(const struct sweep_spec *, uint64_t point);
+ * "error". One call a process that runs. What is known already, and alike, is not simulated; `known` may be NULL. NULL when out of
+ * memory. */
+json_t *sweep_point_run(const struct sweep_spec *, uint64_t point, struct known *known);
 /* The same of a point that the condition excludes, without any work. */
 json_t *sweep_point_excluded(uint64_t point);
 json_t *sweep_point_failed(uint64_t point, const char *why);

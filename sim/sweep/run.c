@@ -56,7 +56,7 @@ static double now(void)
 /* ---- one point ---- */
 
 struct order {
-	const struct sweep_spec *spec;
+	const struct sweep_job *job;
 	uint64_t point;
 	int fd; /* where the record goes */
 };
@@ -73,13 +73,13 @@ static void tell(int fd, json_t *record)
 static void run_and_tell(void *context)
 {
 	const struct order *order = context;
-	tell(order->fd, sweep_point_run(order->spec, order->point));
+	tell(order->fd, sweep_point_run(order->job->spec, order->point, order->job->known));
 }
 
 static void run_there(void *context, int fd)
 {
 	struct order *order = context;
-	const struct sweep_spec *spec = order->spec;
+	const struct sweep_spec *spec = order->job->spec;
 	struct npu_error err = { 0 };
 	char why[sizeof err.text + sizeof err.file + 32];
 	order->fd = fd;
@@ -95,7 +95,7 @@ static void run_there(void *context, int fd)
 /* The record of one attempt; NULL when it was stopped. */
 static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint64_t point)
 {
-	struct order order = { job->spec, point, -1 };
+	struct order order = { job, point, -1 };
 	struct npu_error err = { 0 };
 	struct child child;
 	char why[128];

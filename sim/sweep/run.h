@@ -15,6 +15,7 @@ struct sweep_counts {
 struct sweep_job {
 	const struct sweep_spec *spec;
 	struct sweep_store *store;   /* NULL: nothing is kept */
+	struct known *known;         /* what points that are alike share; NULL: each is simulated */
 	const struct sweep_set *done; /* these are left out; NULL: none */
 	const uint64_t *list;        /* points; NULL: those of the plan, in its order */
 	uint64_t from, count;        /* numbers in the list or the order */
