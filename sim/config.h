@@ -65,7 +65,7 @@ struct config_origin {
 
 struct config {
 	struct hw hw;
-	char dram_part[64];    /* "" when none was named */
+	char dram_part[512];   /* "" when none was named */
 	const char *part_file; /* that it was read from, NULL: none was */
 	char preset[64];       /* that is named or extended, "" when none is */
 	char title[96];        /* after config_finish(): hw.name, and ", changed" where that is a preset and no longer is */

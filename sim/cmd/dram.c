@@ -29,7 +29,7 @@ static double period_ns(const struct dram_config *dram) { return (double)dram->t
 static void print_lines(const struct config *config, const struct dram_trace_figures *f, double per_clock, double share)
 {
 	const struct dram_stats *s = &f->stats;
-	char text[32], remark[160];
+	char text[32], remark[640];
 	snprintf(remark, sizeof remark, "%d B each, %s, %u channel%s", DRAM_TRACE_BYTES, config->dram_part,
 		 config->hw.dram.channels, config->hw.dram.channels == 1 ? "" : "s");
 	report_line("requests", npu_count_text(f->requests).text, remark);

@@ -20,7 +20,7 @@ static void size_cell(char out[64], uint64_t bytes)
 static void list_row(struct libscols_table *table, const struct config *config)
 {
 	const struct hw *hw = &config->hw;
-	char array[64], sram[64], accum[64], lanes[64], dram[160], peak[64];
+	char array[64], sram[64], accum[64], lanes[64], dram[640], peak[64];
 	snprintf(array, sizeof array, "%llux%llu", (unsigned long long)hw->matrix.rows, (unsigned long long)hw->matrix.cols);
 	size_cell(sram, hw->sram.size);
 	size_cell(accum, hw->accum.size);

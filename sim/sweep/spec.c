@@ -68,20 +68,30 @@ static char *beside(const struct reader *r, const char *name)
 	return path;
 }
 
-static bool open_program(struct reader *r, const yaml_node_t *node)
+static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
 {
 	uint64_t nbytes;
-	struct npu_error inner = { 0 };
-	char *text = read_whole_file(r->space->subject, (uint64_t)1 << 30, &nbytes, &inner);
-	if (!text)
-		return fail_as(r, node, &inner);
-	r->bytes_hash = 0xcbf29ce484222325u;
-	for (uint64_t i = 0; i < nbytes; i++)
-		r->bytes_hash = (r->bytes_hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+	char *text = read_whole_file(path, (uint64_t)1 << 30, &nbytes, err);
+	for (uint64_t i = 0; text && i < nbytes; i++)
+		*h = (*h ^ (uint8_t)text[i]) * 0x100000001b3u;
 	free(text);
+	return text != NULL;
+}
+
+static bool open_program(struct reader *r, const yaml_node_t *node)
+{
+	struct npu_error inner = { 0 };
+	r->bytes_hash = 0xcbf29ce484222325u;
+	if (!hash_file(&r->bytes_hash, r->space->subject, &inner))
+		return fail_as(r, node, &inner);
 	/* Names of parameters, no matter where buffers lie. */
 	struct macro_load load = { NULL, NULL, 0, NULL };
 	r->macro = macro_load(r->space->subject, &load, &inner);
+	/* What it includes. */
+	struct npu_error ignored;
+	for (uint32_t i = 0; r->macro && i < r->macro->program->nfiles; i++)
+		if (strcmp(r->macro->program->files[i], r->space->subject) != 0)
+			hash_file(&r->bytes_hash, r->macro->program->files[i], &ignored);
 	return r->macro || fail_as(r, node, &inner);
 }
 
@@ -179,7 +189,10 @@ static bool add_base(struct reader *r, const yaml_node_t *node, const char *name
 	return true;
 }
 
-/* A preset, or a file beside the specification. */
+/* What is a name or a path. */
+static bool is_path_key(const char *key) { return strcmp(key, "hw") == 0 || strcmp(key, "dram.part") == 0; }
+
+/* A preset or a DRAM part by its name, or a file beside the specification. */
 static char *machine_name(const struct reader *r, const char *name)
 {
 	size_t n = strlen(name);
@@ -312,13 +325,16 @@ static bool set_with(struct reader *r, const yaml_node_t *key_node, const yaml_n
 		return fail(r, key_node, "%s is set twice", key);
 	if (strcmp(key, "hw") == 0)
 		return fail(r, key_node, "hw stands beside with, not in it");
-	if (!check_key(r, key_node, key) || !check_value(r, node, key, value))
+	if (!check_key(r, key_node, key))
 		return false;
+	s->with[s->nwith++] = (struct sweep_setting){ keep(key), is_path_key(key) ? machine_name(r, value) : keep(value) };
+	value = s->with[s->nwith - 1].value;
+	if (!value || !check_value(r, node, key, value))
+		return value ? false : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 	snprintf(assignment, sizeof assignment, "%s=%s", key, value);
 	for (unsigned i = 0; strchr(key, '.') && i < r->spec->nbases; i++)
 		if (!config_set(&r->spec->bases[i], assignment, &inner))
 			return fail_as(r, node, &inner);
-	s->with[s->nwith++] = (struct sweep_setting){ keep(key), keep(value) };
 	return true;
 }
 
@@ -441,7 +457,7 @@ static bool read_list(struct reader *r, const yaml_node_t *node, const char *key
 		const char *value = yaml_scalar(item);
 		if (!value || !*value)
 			return fail(r, item, "%s: one value would be right here", key);
-		char *name = strcmp(key, "hw") == 0 ? machine_name(r, value) : NULL;
+		char *name = is_path_key(key) ? machine_name(r, value) : NULL;
 		bool ok = (strcmp(key, "hw") != 0 || add_base(r, item, name)) && list_add(r, item, l, key, name ? name : value);
 		free(name);
 		if (!ok)
@@ -779,6 +795,61 @@ static void hash_text(uint64_t *h, const char *text)
 	*h = (*h ^ 0xff) * 0x100000001b3u;
 }
 
+/* Every key of a machine as resolved, with the contents of its DRAM part; `part`: another one, NULL: its own. */
+static void hash_machine(uint64_t *h, const struct config *base, const char *part)
+{
+	struct config config = *base;
+	struct npu_error ignored;
+	char text[192];
+	/* Strings stay those of the base. */
+	config.owned = NULL;
+	config.nowned = 0;
+	snprintf(text, sizeof text, "dram.part=%s", part ? part : "");
+	/* What does not go together here may do so at a point. */
+	if (!part || config_set(&config, text, &ignored))
+		config_finish(&config, &ignored);
+	for (unsigned i = 0; i < config_nkeys; i++)
+		hash_text(h, config_value(&config.hw, config.dram_part, &config_keys[i], text, sizeof text));
+	config_fini(&config);
+}
+
+static void hash_machines(uint64_t *h, const struct sweep_spec *spec)
+{
+	const struct sweep_space *s = spec->space;
+	for (unsigned b = 0; b < spec->nbases; b++) {
+		hash_machine(h, &spec->bases[b], NULL);
+		for (unsigned a = 0; a < s->naxes; a++)
+			for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+				for (uint32_t i = 0; strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++)
+					hash_machine(h, &spec->bases[b], s->axes[a].values[(size_t)k * s->axes[a].count + i]);
+	}
+}
+
+/* "other/mine.yaml" becomes "mine.yaml". */
+static void forget_folder(json_t *value)
+{
+	const char *text = json_string_value(value), *slash = text ? strrchr(text, '/') : NULL;
+	char *name = slash ? strdup(slash + 1) : NULL;
+	if (name)
+		json_string_set(value, name);
+	free(name);
+}
+
+/* Where files lie decides nothing; what is in them does. */
+static void forget_folders(json_t *plan, const struct reader *r)
+{
+	const struct sweep_space *s = r->space;
+	if (s->kind == SWEEP_PROGRAM || r->spec->plugin)
+		json_object_del(plan, "subject");
+	json_object_del(plan, "hw");
+	forget_folder(json_object_get(json_object_get(plan, "with"), "dram.part"));
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			for (uint32_t i = 0; is_path_key(s->axes[a].keys[k]) && i < s->axes[a].count; i++)
+				forget_folder(json_array_get(json_object_get(json_array_get(json_object_get(plan, "axes"), a), "values"),
+							     (size_t)k * s->axes[a].count + i));
+}
+
 /* Of the plan without what does not change results, each machine's keys, and the program. */
 static bool identify(struct reader *r)
 {
@@ -788,19 +859,14 @@ static bool identify(struct reader *r)
 	json_t *plan = sweep_space_json(s);
 	json_object_del(plan, "report");
 	json_object_del(plan, "identity");
-	/* Where files lie decides nothing; what is in them does. */
-	if (s->kind == SWEEP_PROGRAM || r->spec->plugin)
-		json_object_del(plan, "subject");
-	json_object_del(plan, "hw");
+	forget_folders(plan, r);
 	char *line = json_dumps(plan, JSON_COMPACT);
 	json_decref(plan);
 	if (!line)
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 	hash_text(&h, line);
 	free(line);
-	for (unsigned b = 0; b < r->spec->nbases; b++)
-		for (unsigned i = 0; i < config_nkeys; i++)
-			hash_text(&h, config_value(&r->spec->bases[b].hw, r->spec->bases[b].dram_part, &config_keys[i], text, sizeof text));
+	hash_machines(&h, r->spec);
 	snprintf(text, sizeof text, "%016" PRIx64 " %016" PRIx64, r->bytes_hash, r->macro ? r->macro->program->hash : 0);
 	hash_text(&h, text);
 	const uint8_t *dims = (const uint8_t *)&r->spec->dims;

@@ -140,6 +140,39 @@ sed -i 's/heads: 1/heads: 2/' other.yaml
 refuse 2 'one holds results of another sweep; another folder (-o) would be right' run other.yaml -o one
 sed 's/"version": "[^"]*"/"version": "0.0.1"/; s/"identity": "./"identity": "-/' one/sweep.json >x && mkdir old && cp x old/sweep.json
 refuse 2 'old holds results of npusim 0.0.1, this is another version; another folder (-o) would be right' run s.yaml -o old
+# Files beside the specification decide by what is in them, wherever they are named from: machine, DRAM part, program and what it includes.
+mkdir beside
+cp "$SRC/models/presets/dram/LPDDR4X-4266.yaml" beside/own.yaml
+printf '%s\n' 'extends: edge-1mb' 'sram: {banks: 16}' >beside/m.yaml
+printf '%s\n' '.macro move x' '  load x, A[:, :]' '.end' >beside/i.npu
+printf '%s\n' '.include "i.npu"' '.param n=64' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' 'move a' >beside/p.npu
+cat >beside/with.yaml <<'END'
+run: gemm
+with: {m: 64, n: 64, k: 64, dram.part: own.yaml}
+axes: {tile_m: [16, 32]}
+END
+cat >beside/axis.yaml <<'END'
+run: ./p.npu
+axes: {hw: [edge-1mb, m.yaml], dram.part: [LPDDR4X-4266, ./own.yaml]}
+END
+for f in with axis; do
+    "$NPUSIM" sweep run beside/$f.yaml -q -o $f.d >out 2>err || fail "files beside $f.yaml: $(cat out err)"
+    (cd beside && "$NPUSIM" sweep run $f.yaml -q -o ../$f.d >../out 2>../err) || fail "the same from another folder: $(cat err)"
+done
+# changed SPEC FILE SED
+changed() {
+    cp -r beside keep
+    sed -i "$3" "beside/$2"
+    cmp -s "beside/$2" "keep/$2" && fail "$3 changes nothing in $2"
+    refuse 2 "$1.d holds results of another sweep; another folder (-o) would be right" run beside/$1.yaml -q -o $1.d
+    rm -r beside && mv keep beside
+}
+changed with own.yaml 's/^CL: 36/CL: 40/'
+changed axis own.yaml 's/^CL: 36/CL: 40/'
+changed axis m.yaml 's/banks: 16/banks: 32/'
+changed axis p.npu 's/n=64/n=32/'
+changed axis i.npu 's/load x/load  x/'
+checks=$((checks + 4))
 exec 9>one/lock && flock 9
 refuse 2 'one: another sweep is running in this folder' run s.yaml -o one
 exec 9>&-
