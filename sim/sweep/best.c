@@ -150,7 +150,28 @@ static struct report_table *table_of(const struct choice *c, unsigned shown)
 	return report_table_new(titles);
 }
 
-static int print_best(struct choice *c, uint64_t top, unsigned shown)
+/* Of steps of a model: what takes longest, and the run that shows it. */
+static bool print_longest(struct choice *c, const char *path)
+{
+	const struct sweep_space *s = c->rows.space;
+	char text[4096];
+	json_t *record;
+	for (uint64_t i = 0; s->kind == SWEEP_MODEL && i < c->ntaken; i++) {
+		if (!sweep_rows_fetch(path, &c->taken[i]->point, 1, &record, &c->err))
+			return false;
+		const json_t *longest = json_object_get(record, "longest");
+		const char *name = json_string_value(json_object_get(longest, "name")), *run = json_string_value(json_object_get(longest, "run"));
+		if (name && run)
+			printf("%slongest operator of point %s: %s, %.1f %% of the cycles; its timeline:\n%s --timeline point-%llu.pftrace\n",
+			       i ? "" : "\n", npu_count_text(c->taken[i]->point).text, name,
+			       100 * json_number_value(json_object_get(longest, "share")),
+			       sweep_command_on(s, c->taken[i]->point, run, text, sizeof text), (unsigned long long)c->taken[i]->point);
+		json_decref(record);
+	}
+	return true;
+}
+
+static int print_best(struct choice *c, const char *path, uint64_t top, unsigned shown)
 {
 	const struct sweep_space *s = c->rows.space;
 	char text[4096];
@@ -172,6 +193,8 @@ static int print_best(struct choice *c, uint64_t top, unsigned shown)
 			report_table_text(table, sweep_figure_text(c->rows.names[i], sweep_rows_figure(&c->rows, row, i), text, sizeof text));
 	}
 	report_table_print(table, stdout, &(struct report_style){ .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") });
+	if (!print_longest(c, path))
+		return cli_fail(&c->err);
 	for (uint64_t i = 0; i < c->ntaken; i++)
 		printf("%s%s\n", i ? "" : "\n", sweep_command(s, c->taken[i]->point, text, sizeof text));
 	return 0;
@@ -193,7 +216,7 @@ int sweep_best_command(const struct cli *cli)
 	ok = ok && choose_figure(c, cli_value(cli, "by"));
 	unsigned shown = c->rows.nnames;
 	ok = ok && (!where || bind(c, where)) && sweep_rows_read(&c->rows, cli->words[1], &c->err);
-	status = ok ? print_best(c, top, shown) : cli_fail(&c->err);
+	status = ok ? print_best(c, cli->words[1], top, shown) : cli_fail(&c->err);
 	sweep_rows_fini(&c->rows);
 	expr_free(c->where);
 	sweep_space_free(space);

@@ -23,6 +23,7 @@ struct plot {
 	struct sweep_rows rows;
 	struct sweep_space *space;
 	char folder[4096];
+	const char *results; /* the folder that they are of */
 	bool there[PICTURES];
 	const struct sweep_row *best;
 	struct npu_error err;
@@ -268,8 +269,10 @@ static bool write_page(struct plot *p, bool drawn)
 	snprintf(path, sizeof path, "%s/index.html", p->folder);
 	struct npu_error err = { 0 };
 	struct output *out = output_open(path, &err);
-	if (out)
-		sweep_page(&p->rows, list, output_stream(out));
+	if (out && !sweep_page(&p->rows, p->results, list, output_stream(out), &err)) {
+		output_abort(out);
+		out = NULL;
+	}
 	if (out && output_commit(out, &err)) {
 		for (unsigned i = 0; i < n; i++)
 			printf("%s\n", list[i]);
@@ -294,7 +297,8 @@ int sweep_plot_command(const struct cli *cli)
 	struct plot p = { 0 };
 	const char *folder = cli_value(cli, "output");
 	snprintf(p.folder, sizeof p.folder, folder ? "%s" : "%s/plots", folder ? folder : cli->words[1]);
-	p.space = sweep_store_plan(cli->words[1], &p.err);
+	p.results = cli->words[1];
+	p.space = sweep_store_plan(p.results, &p.err);
 	p.rows.space = p.space;
 	bool ok = p.space != NULL;
 	if (ok) {

@@ -267,6 +267,21 @@ static json_t *program_point(struct trial *t)
 	return passes(t) ? run_program(t) : sweep_point_excluded(t->point);
 }
 
+/* The operator that takes the most cycles, with the run that its timeline can be had of. */
+static json_t *longest_of(const struct model_step *s)
+{
+	char run[2048];
+	unsigned longest = 0;
+	for (unsigned i = 1; i < s->plan.nops; i++)
+		if (s->ops[i].total.cycles > s->ops[longest].total.cycles)
+			longest = i;
+	const struct model_run *r = &s->runs[longest];
+	int used = snprintf(run, sizeof run, "%s ", r->kernel->name);
+	npu_args_print(r->kernel, &r->args, run + used, sizeof run - (size_t)used);
+	return json_pack("{s:s,s:f,s:s}", "name", s->plan.ops[longest].name, "share",
+			 s->total.cycles > 0 ? s->ops[longest].total.cycles / s->total.cycles : 0, "run", run);
+}
+
 static json_t *model_point(struct trial *t)
 {
 	char params[1024];
@@ -282,6 +297,8 @@ static json_t *model_point(struct trial *t)
 	bool ok = s && model_step_run(s, 1, &t->err);
 	npu_args_print(&model_ask_parameters, &t->work.args, params, sizeof params);
 	json_t *o = ok ? finished(t, 0, params, sweep_figures_of_step(s)) : refused(t, false);
+	if (ok)
+		json_object_set_new(o, "longest", longest_of(s));
 	model_step_free(s);
 	return o;
 }

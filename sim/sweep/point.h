@@ -10,7 +10,7 @@
 enum sweep_status { SWEEP_MISSING, SWEEP_RUN, SWEEP_NOT_LEGAL, SWEEP_FAILED };
 const char *sweep_status_name(enum sweep_status);
 
-/* {"point", "status": "run", "key", "params", "figures"}, or "not legal" with "reason" and "error", or "failed" with
+/* {"point", "status": "run", "key", "params", "figures"}, of a model also "longest": {"name", "share", "run"} of its longest operator, or "not legal" with "reason" and "error", or "failed" with
  * "error". One call a process that runs. What is known already, and alike, is not simulated; `known` may be NULL. NULL when out of
  * memory. */
 json_t *sweep_point_run(const struct sweep_spec *, uint64_t point, struct known *known);

@@ -153,15 +153,21 @@ static void add_word(struct text *t, const char *key, const char *value)
 	}
 }
 
-const char *sweep_point_text(const struct sweep_space *s, uint64_t point, char *out, unsigned size)
+/* What is fixed, the machine and the axes; `parameters`: also what is no hardware key. */
+static void add_settings(struct text *t, const struct sweep_space *s, uint64_t point, bool parameters)
 {
-	struct text t = { out, size, 0 };
-	out[0] = '\0';
+	for (unsigned i = 0; i < s->nwith; i++)
+		if (parameters || strchr(s->with[i].key, '.'))
+			add_word(t, s->with[i].key, s->with[i].value);
+	if (s->hw)
+		add_word(t, "--hw", s->hw);
 	for (unsigned a = 0; a < s->naxes; a++)
-		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			add(&t, "%s%s=%s", t.used ? " " : "", s->axes[a].keys[k],
-			    s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
-	return out;
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++) {
+			const char *key = s->axes[a].keys[k];
+			bool hw = strcmp(key, "hw") == 0;
+			if (parameters || hw || strchr(key, '.'))
+				add_word(t, hw ? "--hw" : key, s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+		}
 }
 
 const char *sweep_command(const struct sweep_space *s, uint64_t point, char *out, unsigned size)
@@ -169,14 +175,15 @@ const char *sweep_command(const struct sweep_space *s, uint64_t point, char *out
 	struct text t = { out, size, 0 };
 	add(&t, "npusim %s", s->kind == SWEEP_MODEL ? "model" : "run");
 	add_word(&t, "", s->subject);
-	for (unsigned i = 0; i < s->nwith; i++)
-		add_word(&t, s->with[i].key, s->with[i].value);
-	if (s->hw)
-		add_word(&t, "--hw", s->hw);
-	for (unsigned a = 0; a < s->naxes; a++)
-		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			add_word(&t, strcmp(s->axes[a].keys[k], "hw") == 0 ? "--hw" : s->axes[a].keys[k],
-				 s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+	add_settings(&t, s, point, true);
+	return out;
+}
+
+const char *sweep_command_on(const struct sweep_space *s, uint64_t point, const char *run, char *out, unsigned size)
+{
+	struct text t = { out, size, 0 };
+	add(&t, "npusim run %s", run);
+	add_settings(&t, s, point, false);
 	return out;
 }
 

@@ -68,8 +68,8 @@ uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
 const char *sweep_value(const struct sweep_space *, uint64_t point, const char *name, char *out, unsigned size);
 /* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again; into `out`. */
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
-/* "sram.size=1MiB tile_q=64": the axes alone. */
-const char *sweep_point_text(const struct sweep_space *, uint64_t point, char *out, unsigned size);
+/* "npusim run gemv m=1 n=2048 --hw edge-1mb": `run` on the machine of a point; into `out`. */
+const char *sweep_command_on(const struct sweep_space *, uint64_t point, const char *run, char *out, unsigned size);
 /* "flash_attention seq=512: 5 sram.size x 4 array = 20 points" */
 const char *sweep_title(const struct sweep_space *, char *out, unsigned size);
 
