@@ -298,14 +298,22 @@ static void decide(struct crossing *x, uint64_t until, uint64_t now)
 	bool again = x->deciding;
 	x->deciding = true;
 	bring_up(x, until, now);
-	do {
-		uint64_t horizon = horizon_at(x, now);
+	uint64_t horizon = horizon_at(x, now);
+	for (;;) {
+		horizon = horizon > x->horizon ? horizon : x->horizon;
 		x->told = UINT64_MAX;
-		set_open(x, dram_run(x->dram, horizon > x->horizon ? horizon : x->horizon));
-		if (x->told != UINT64_MAX && horizon > x->told + x->reaction)
-			horizon = x->told + x->reaction;
-		x->horizon = horizon > x->horizon ? horizon : x->horizon;
-	} while (x->told != UINT64_MAX);
+		set_open(x, dram_run(x->dram, horizon));
+		if (x->told == UINT64_MAX) {
+			x->horizon = horizon;
+			break;
+		}
+		uint64_t decided = x->told + x->reaction < horizon ? x->told + x->reaction : horizon;
+		x->horizon = decided > x->horizon ? decided : x->horizon;
+		uint64_t next = horizon_at(x, now);
+		if (decided == horizon && next <= horizon)
+			break;
+		horizon = next;
+	}
 	x->deciding = again;
 }
 
