@@ -59,15 +59,15 @@ static uint64_t push_runs(struct dma *d, uint32_t tag, uint64_t at)
 {
 	struct dma_flight *f = &d->flight[tag];
 	const struct dma_run *runs = &d->runs[(uint64_t)tag * d->max_runs];
+	struct memory_burst burst = { .at = at, .order = f->order, .channel = f->channel, .write = !d->store, .tag = tag };
 	uint64_t beats = 0;
-	f->runs_left = f->nruns;
-	d->at_memory += f->nruns;
-	for (uint32_t i = 0; i < f->nruns; i++) {
-		memory_push(d->memory, d->id,
-			    &(struct memory_burst){ .at = at, .order = f->order, .channel = f->channel,
-						    .local = runs[i].local, .bytes = runs[i].bytes,
-						    .write = !d->store, .tag = tag });
-		beats += (runs[i].bytes + d->hw->dma.port - 1) / d->hw->dma.port;
+	uint32_t nruns = f->nruns;
+	f->runs_left = nruns;
+	d->at_memory += nruns;
+	for (uint32_t i = 0; i < nruns; i++) {
+		burst.local = runs[i].local;
+		burst.bytes = runs[i].bytes;
+		beats += memory_push(d->memory, d->id, &burst);
 	}
 	return at + beats;
 }
@@ -306,27 +306,31 @@ static bool is_paged(const struct npu_insn *insn)
 	return insn->op == NPU_OP_GATHER || insn->op == NPU_OP_SCATTER;
 }
 
+/* Whether the table entry of the next burst has come, if it needs one. */
+static bool has_entry(const struct dma *d, const struct dma_channel *c)
+{
+	const struct dma_flight *oldest = c->oldest == DMA_NO_BURST ? NULL : &d->flight[c->oldest];
+	return !is_paged(c->walk.insn) || c->walk.piece.entry < (oldest && oldest->table ? oldest->entry : c->entry);
+}
+
 /* When the next burst of the channel may be issued, its address generator being at rest from `at` on. A new row or page is
  * worked out first, a page when its entry is there; bursts of one row follow one another by a cycle. */
 static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_t not_before)
 {
-	struct dma_burst next;
-	uint64_t before = c->ready;
-	uint64_t have = c->oldest != DMA_NO_BURST && d->flight[c->oldest].table ? d->flight[c->oldest].entry : c->entry;
+	uint64_t before = c->ready, ready;
 	if (reads_table(c))
-		c->ready = not_before;
-	else if (!dma_walk_peek(&c->walk, &next) || (is_paged(c->walk.insn) && next.entry >= have))
-		c->ready = NPU_NEVER;
+		ready = not_before;
+	else if (!c->walk.more || (d->paged && !has_entry(d, c)))
+		ready = NPU_NEVER;
 	else
-		c->ready = at + (next.new_descriptor ? d->hw->dma.descriptor_cycles : 0);
-	if (c->ready < not_before)
-		c->ready = not_before;
-	if (c->ready > d->soonest && before <= d->soonest) {
+		ready = max(at + (dma_walk_is_at_descriptor(&c->walk) ? d->hw->dma.descriptor_cycles : 0), not_before);
+	c->ready = ready;
+	if (ready > d->soonest && before <= d->soonest) {
 		d->soonest = NPU_NEVER;
 		for (unsigned i = 0; i < d->in_service; i++)
 			d->soonest = min(d->soonest, d->channel[d->age[i]].ready);
 	}
-	d->soonest = min(d->soonest, c->ready);
+	d->soonest = min(d->soonest, ready);
 }
 
 /* A store's bursts are put to the port in time; only their requests may leave late. */
@@ -542,7 +546,8 @@ static void bring_up(void *self, uint64_t until, uint64_t now)
 		uint64_t crossed = next_crossed(d), answer = next_answer(d), event = min(crossed, answer);
 		if (event >= until)
 			break;
-		issue_before(d, event, event, now);
+		if (max(next_burst_at(d), d->time) < event)
+			issue_before(d, event, event, now);
 		d->time = event;
 		if (crossed <= answer)
 			take_crossed(d, now);

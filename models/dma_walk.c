@@ -74,7 +74,7 @@ bool dma_walk_peek(const struct dma_walk *w, struct dma_burst *out)
 {
 	if (!w->more)
 		return false;
-	out->new_descriptor = w->offset == 0 && w->piece.new_descriptor;
+	out->new_descriptor = dma_walk_is_at_descriptor(w);
 	out->entry = w->piece.entry;
 	return true;
 }
@@ -131,7 +131,7 @@ void dma_walk_next(struct dma_walk *w, struct dma_burst *out, struct dma_run *ru
 	uint64_t bytes = left < w->max_burst ? left : w->max_burst;
 	bytes = bytes < to_page ? bytes : to_page;
 	*out = (struct dma_burst){ .addr = addr, .bytes = (uint32_t)bytes, .entry = w->piece.entry,
-				   .new_descriptor = w->offset == 0 && w->piece.new_descriptor, .nruns = 1 };
+				   .new_descriptor = dma_walk_is_at_descriptor(w), .nruns = 1 };
 	if (w->run)
 		out->nruns = place_runs(w, bytes, runs);
 	else

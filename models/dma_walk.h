@@ -56,6 +56,11 @@ uint32_t dma_most_runs(const struct hw *hw);
 void dma_walk_init(struct dma_walk *, const struct hw *hw, const struct npu_program *program, const struct npu_insn *insn);
 /* The next burst without moving on (only new_descriptor and entry are filled in); false when there is none. */
 bool dma_walk_peek(const struct dma_walk *, struct dma_burst *out);
+/* Whether a descriptor is worked out before the next burst, which must exist. */
+static inline bool dma_walk_is_at_descriptor(const struct dma_walk *w)
+{
+	return w->offset == 0 && w->piece.new_descriptor;
+}
 /* The next burst, which must exist; `runs` has room for dma_most_runs. */
 void dma_walk_next(struct dma_walk *, struct dma_burst *out, struct dma_run *runs);
 

@@ -306,13 +306,13 @@ uint64_t memory_fresh(const struct memory *m, enum npu_engine port)
 	return m->port[port].passed + m->port[port].under_way;
 }
 
-void memory_push(struct memory *m, enum npu_engine port, const struct memory_burst *burst)
+uint32_t memory_push(struct memory *m, enum npu_engine port, const struct memory_burst *burst)
 {
 	struct port *p = &m->port[port];
 	assert(is_dma(port) && burst->at >= m->settled && burst->channel < p->channels && burst->bytes);
 	p->bytes[npu_is_acc(burst->local)] += burst->bytes;
 	m->meet_known &= m->meet;
-	port_dma_push(&m->map, p, burst);
+	return port_dma_push(&m->map, p, burst);
 }
 
 uint64_t memory_next(const struct memory *m, enum npu_engine port)

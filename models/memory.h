@@ -119,8 +119,8 @@ struct memory_burst {
 };
 /* DMA: at >= memory_settled. Bursts of one channel cross in the order of `at`, then `order`, then of pushes; channels that
  * have a burst ready take turns beat by beat, the first one behind the channel whose beat crossed last; a denied beat
- * keeps the port. */
-void memory_push(struct memory *, enum npu_engine port, const struct memory_burst *);
+ * keeps the port. Returns the beats of it. */
+uint32_t memory_push(struct memory *, enum npu_engine port, const struct memory_burst *);
 
 /* Earliest cycle at which the stream or one of the bursts of this port can be over, if nobody else gets in its way and
  * nothing is pushed; NPU_NEVER when it is idle. Never too late; too early only when beats were or will be denied, or when

@@ -20,6 +20,14 @@ uint64_t ask_add_again(struct bank_ask *ask, uint64_t again)
 	return again;
 }
 
+uint64_t ahead_add_again(struct ahead *ahead, unsigned w, uint32_t i, uint64_t again)
+{
+	if (!(ahead->deep[w] >> i & 1))
+		ahead->more[w][i] = (struct bank_ask){ 0 };
+	ahead->deep[w] |= UINT32_C(1) << i;
+	return ask_add_again(&ahead->more[w][i], again);
+}
+
 void need_add_deep(struct bank_need *need, unsigned w, uint64_t banks)
 {
 	for (; banks; banks &= banks - 1)
@@ -45,14 +53,7 @@ void need_served_again(struct bank_need *need, unsigned w, uint64_t lost)
 
 struct place place_of(const struct bank_map *map, uint32_t word)
 {
-	uint32_t group = divide(map->group_words, word);
-	uint32_t in_group = word - group * map->group_words.divisor;
-	return (struct place){
-		.word = word,
-		.base = group * map->group_banks,
-		.bank = in_group - divide(map->banks_of_group, in_group) * map->group_banks,
-		.behind = group < map->groups ? (int32_t)(map->group_words.divisor - in_group) : 0,
-	};
+	return place_in_group(map, word, divide(map->group_words, word));
 }
 
 uint64_t place_take_edge(const struct bank_map *map, struct place *p, uint32_t n, uint32_t *taken, unsigned *bank_word)

@@ -58,15 +58,26 @@ static inline uint64_t ask_add(struct bank_ask *ask, uint64_t banks)
 	return again ? ask_add_again(ask, again) : 0;
 }
 
-/* The beats ahead of a port, as far as they are worked out: what `n` beats from `first` on ask of `words` (bit mask). */
+/* The beats ahead of a port, as far as they are worked out: what `n` beats from `first` on ask of `words` (bit mask). Few ask a
+ * bank twice: their further layers are kept apart. */
 enum { AHEAD = 32 };
 struct ahead {
 	uint64_t first;
 	uint32_t n;
 	uint32_t words;
-	uint32_t busy; /* bit i: beat first + i asks for something */
-	struct bank_ask ask[BANK_WORDS][AHEAD];
+	uint32_t busy;             /* bit i: beat first + i asks for something */
+	uint32_t deep[BANK_WORDS]; /* bit i: `more` holds layers of it */
+	uint64_t ask[BANK_WORDS][AHEAD]; /* layer 0 */
+	struct bank_ask more[BANK_WORDS][AHEAD]; /* from layer 1 on; layer 0 is not used */
 };
+/* Adds one access of each bank of `banks` of word `w` to beat `i`; returns those of which LAYERS are wanted already. */
+uint64_t ahead_add_again(struct ahead *, unsigned w, uint32_t i, uint64_t again);
+static inline uint64_t ahead_add(struct ahead *ahead, unsigned w, uint32_t i, uint64_t banks)
+{
+	uint64_t again = ahead->ask[w][i] & banks;
+	ahead->ask[w][i] |= banks;
+	return again ? ahead_add_again(ahead, w, i, again) : 0;
+}
 
 /* Where an SRAM word lies. */
 struct place {
@@ -76,6 +87,17 @@ struct place {
 	int32_t behind;  /* words of the group from it on; 0: behind the memory */
 };
 struct place place_of(const struct bank_map *, uint32_t word);
+/* The same where the group is known. */
+static inline struct place place_in_group(const struct bank_map *map, uint32_t word, uint32_t group)
+{
+	uint32_t in_group = word - group * map->group_words.divisor;
+	return (struct place){
+		.word = word,
+		.base = group * map->group_banks,
+		.bank = in_group - divide(map->banks_of_group, in_group) * map->group_banks,
+		.behind = group < map->groups ? (int32_t)(map->group_words.divisor - in_group) : 0,
+	};
+}
 /* Moves on by `words`, which are `banks` modulo the banks of a group. */
 static inline void place_move(const struct bank_map *map, struct place *p, uint32_t words, uint32_t banks)
 {

@@ -94,7 +94,18 @@ static void enqueue(struct port *p, unsigned channel, int32_t index)
 	p->queued |= UINT64_C(1) << channel;
 }
 
-void port_dma_push(const struct bank_map *map, struct port *p, const struct memory_burst *burst)
+/* Words of each beat, 0 when not all have as many. */
+static uint32_t regular_words(struct port *p, uint32_t words, uint32_t beats)
+{
+	if (words != p->like_words || beats != p->like_beats) {
+		p->like_words = words;
+		p->like_beats = beats;
+		p->like_regular = words % beats ? 0 : words / beats;
+	}
+	return p->like_regular;
+}
+
+uint32_t port_dma_push(const struct bank_map *map, struct port *p, const struct memory_burst *burst)
 {
 	if (p->unused == NO_BURST)
 		grow(p);
@@ -106,27 +117,35 @@ void port_dma_push(const struct bank_map *map, struct port *p, const struct memo
 	b->order = burst->order;
 	b->tag = burst->tag;
 	b->beats = b->left = divide(p->beat_bytes, bytes + p->beat_bytes.divisor - 1);
-	b->mask = bank_mask(map, burst->local, bytes);
 	b->accum = npu_is_acc(burst->local);
 	b->write = burst->write;
 	if (b->accum) {
+		b->mask = bank_mask(map, burst->local, bytes);
 		b->first = offset;
 		b->words = divide(map->accum_words, bytes + map->accum_word - 1);
 	} else {
 		b->first = offset >> map->word_shift;
-		b->place.word = UINT32_MAX; /* found when it is asked for */
 		b->words = ((offset + bytes - 1) >> map->word_shift) - b->first + 1;
+		uint32_t group = divide(map->group_words, b->first);
+		b->place = place_in_group(map, b->first, group);
+		b->mask = (int32_t)b->words <= b->place.behind ? UINT64_C(1) << group
+							      : bank_mask(map, burst->local, bytes);
 	}
 
 	/* Neighbouring words of the SRAM lie in different banks, as many as a group has. */
-	b->self = b->words > b->beats && (b->accum || b->words > (uint64_t)b->beats * map->group_banks);
-	b->regular = b->accum || map->wide || b->self || b->words % b->beats ? 0 : b->words / b->beats;
+	b->self = b->words > (uint64_t)b->beats * (b->accum ? 1 : map->group_banks);
+	b->regular = b->accum || map->wide || b->self ? 0 : regular_words(p, b->words, b->beats);
 
 	if (!p->queued)
 		p->reach = (struct memory_reach){ 0 };
+	bool first = !(p->queued >> burst->channel & 1);
 	enqueue(p, burst->channel, index);
 	reach_add(&p->reach, b);
-	p->ready_until = 0;
+	if (!first && p->head[burst->channel] == index)
+		p->ready_until = 0;
+	else if (first && b->at < p->ready_until)
+		p->ready_until = b->at;
+	return b->beats;
 }
 
 /* First channel of `channels` (not 0) at or behind `from`, cyclically. */
@@ -140,6 +159,10 @@ static unsigned next_channel(uint64_t channels, unsigned from)
 static uint64_t ready_channels(const struct port *p, uint64_t t, uint64_t *next)
 {
 	uint64_t ready = 0;
+	if (t < p->ready_until) {
+		*next = p->ready_until;
+		return p->ready;
+	}
 	*next = NPU_NEVER;
 	for (uint64_t queued = p->queued; queued; queued &= queued - 1) {
 		unsigned c = (unsigned)__builtin_ctzll(queued);
@@ -162,11 +185,17 @@ void port_dma_pop(struct port *p, unsigned channel, uint64_t end)
 	int32_t index = p->head[channel];
 	struct burst *b = &p->pool[index];
 	p->head[channel] = b->next;
-	if (b->next == NO_BURST)
+	/* What is known of the other channels stays so. */
+	if (b->next == NO_BURST) {
 		p->queued &= ~(UINT64_C(1) << channel);
+		p->ready &= ~(UINT64_C(1) << channel);
+	} else if (p->pool[b->next].at > end) {
+		p->ready &= ~(UINT64_C(1) << channel);
+		if (p->pool[b->next].at < p->ready_until)
+			p->ready_until = p->pool[b->next].at;
+	}
 	b->next = p->unused;
 	p->unused = index;
-	p->ready_until = 0;
 	if (p->listener.done)
 		p->listener.done(p->listener.ctx, p->engine, b->tag, end);
 }
@@ -174,10 +203,9 @@ void port_dma_pop(struct port *p, unsigned channel, uint64_t end)
 void port_dma_pass(struct port *p, uint64_t t, uint64_t to)
 {
 	while (t < to && p->queued) {
-		uint64_t next;
-		uint64_t ready = ready_channels(p, t, &next);
-		uint64_t limit = next < to ? next : to;
-		if (!ready) {
+		bool any = port_dma_ready(p, t);
+		uint64_t ready = p->ready, limit = p->ready_until < to ? p->ready_until : to;
+		if (!any) {
 			t = limit;
 			continue;
 		}

@@ -16,7 +16,7 @@ struct burst {
 	uint32_t left;  /* beats that have not crossed */
 	uint32_t words;
 	uint32_t first;     /* SRAM: first word; accumulators: first byte */
-	struct place place; /* SRAM: a word, the next one if no beat has passed freely */
+	struct place place; /* SRAM: of a word, the next one if no beat has passed freely */
 	int32_t next;
 	bool accum;
 	bool write;
@@ -66,6 +66,8 @@ struct port {
 	uint64_t ready_until;
 	struct memory_reach part_reach; /* what bursts of this part touch */
 	struct divider beat_bytes;
+	/* Words, beats and `regular` of the SRAM burst pushed last: most are alike. */
+	uint32_t like_words, like_beats, like_regular;
 	struct burst *pool;
 	int32_t pool_size;
 	int32_t unused;
@@ -95,7 +97,8 @@ static inline void port_tell(struct port *p, enum npu_state state, uint64_t from
 
 bool port_dma_init(struct port *, uint64_t channels, uint64_t beat_bytes, uint64_t bursts);
 void port_dma_fini(struct port *);
-void port_dma_push(const struct bank_map *, struct port *, const struct memory_burst *);
+/* Returns the beats of it. */
+uint32_t port_dma_push(const struct bank_map *, struct port *, const struct memory_burst *);
 /* Cycles [from, to) in which nothing is denied. */
 void port_dma_pass(struct port *, uint64_t from, uint64_t to);
 /* Sets `part_reach` to what bursts that may cross before `to` touch; false: there are none. */
@@ -114,6 +117,27 @@ static inline unsigned port_dma_turn(const struct port *p, uint64_t channels)
 	uint64_t behind = p->last < 63 ? channels & ~UINT64_C(0) << (p->last + 1) : 0;
 	return (unsigned)__builtin_ctzll(behind ? behind : channels);
 }
+/* Whether the next beat asks neighbouring banks of one group, once each. */
+static inline bool burst_is_simple(const struct bank_map *map, struct burst *b)
+{
+	if (!b->regular)
+		return false;
+	uint32_t word = b->first + (b->beats - b->left) * b->regular;
+	if (b->place.word != word)
+		b->place = place_of(map, word);
+	return b->place.bank + b->regular <= map->group_banks;
+}
+/* The banks that such a beat asks. */
+static inline uint64_t burst_beat(const struct burst *b)
+{
+	return ((UINT64_C(1) << b->regular) - 1) << (b->place.base + b->place.bank);
+}
+static inline uint64_t burst_take_beat(const struct bank_map *map, struct burst *b)
+{
+	uint64_t banks = burst_beat(b);
+	place_move(map, &b->place, b->regular, b->regular);
+	return banks;
+}
 /* What a beat that is no simple one asks of `words` (a bit mask), in port->need. */
 void port_dma_ask(const struct bank_map *, struct port *, struct burst *, unsigned words);
 /* The next beat begins in cycle t, if there is one: chooses its channel and puts what it asks of `words` into port->need,
@@ -125,13 +149,10 @@ static inline void port_dma_begin(const struct bank_map *map, struct port *p, ui
 		return;
 	p->current = port_dma_turn(p, p->ready);
 	struct burst *b = &p->pool[p->head[p->current]];
-	uint32_t n = b->regular, word = b->first + (b->beats - b->left) * n;
-	if (!n || b->place.word != word || b->place.bank + n > map->group_banks) {
+	if (!burst_is_simple(map, b))
 		port_dma_ask(map, p, b, words);
-	} else if (words & 1u << BANK_SRAM) {
-		p->need.ask[BANK_SRAM].layer[0] = ((UINT64_C(1) << n) - 1) << (b->place.base + b->place.bank);
-		place_move(map, &b->place, n, n);
-	}
+	else if (words & 1u << BANK_SRAM)
+		p->need.ask[BANK_SRAM].layer[0] = burst_take_beat(map, b);
 }
 void port_dma_pop(struct port *, unsigned channel, uint64_t end);
 /* The beat that crosses, if there is one, passes in cycle t. */

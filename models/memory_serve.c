@@ -32,8 +32,10 @@ static void stream_ahead(const struct bank_map *map, struct port *p, uint64_t be
 	ahead->busy = 0;
 	p->walkers_placed = true;
 	p->quiet_until = next;
-	for (unsigned k = 0; k < words->n; k++)
+	for (unsigned k = 0; k < words->n; k++) {
 		memset(ahead->ask[words->word[k]], 0, ahead->n * sizeof ahead->ask[0][0]);
+		ahead->deep[words->word[k]] = 0;
+	}
 	if (next - beat >= ahead->n)
 		return;
 	uint32_t all = ahead->n;
@@ -88,11 +90,11 @@ static void begin_beat(const struct bank_map *map, struct port *p, uint64_t t, c
 	if (!(p->ahead.busy >> i & 1))
 		return;
 	for (unsigned k = 0; k < words->n; k++) {
-		const struct bank_ask *ask = &p->ahead.ask[words->word[k]][i];
-		struct bank_ask *need = &p->need.ask[words->word[k]];
-		need->layer[0] = ask->layer[0];
-		if (ask->layer[1])
-			*need = *ask;
+		unsigned w = words->word[k];
+		struct bank_ask *need = &p->need.ask[w];
+		if (p->ahead.deep[w] >> i & 1)
+			*need = p->ahead.more[w][i];
+		need->layer[0] = p->ahead.ask[w][i];
 	}
 }
 
@@ -195,7 +197,7 @@ static inline __attribute__((always_inline)) void run_cycles(const struct bank_m
 							     struct port *const *ports, unsigned n, uint64_t from,
 							     uint64_t to)
 {
-	const struct bank_ask *ask[PORTS]; /* of a stream's next beat */
+	const uint64_t *ask[PORTS]; /* of a stream's next beat */
 	uint64_t left[PORTS];
 	bool under_way[PORTS];
 	for (unsigned i = 0; i < n; i++) {
@@ -209,7 +211,7 @@ static inline __attribute__((always_inline)) void run_cycles(const struct bank_m
 		for (unsigned i = 0; i < n; i++) {
 			struct port *p = ports[i];
 			if (!under_way[i] && !p->channels) {
-				left[i] = ask[i]++->layer[0];
+				left[i] = *ask[i]++;
 			} else if (!under_way[i]) {
 				p->need.ask[w].layer[0] = 0;
 				port_dma_begin(map, p, t, 1u << w);
@@ -235,6 +237,94 @@ static inline __attribute__((always_inline)) void run_cycles(const struct bank_m
 		ports[i]->under_way = under_way[i];
 		ports[i]->need.ask[w].layer[0] = under_way[i] ? left[i] : 0;
 	}
+}
+
+/* Cycles [from, to) in which a DMA port and a stream meet in layer 0 of bank word `w`, and neither has a beat under way: how
+ * many of them pass until one is denied, a beat of a burst is no simple one, or a burst ends. `ask` is what the stream's beats
+ * want. */
+static uint64_t pass_together(const struct bank_map *map, struct port *d, unsigned w, const uint64_t *ask, uint64_t from,
+			      uint64_t to)
+{
+	if (!port_dma_ready(d, from))
+		return (d->ready_until < to ? d->ready_until : to) - from;
+	if (w != BANK_SRAM)
+		return 0;
+	uint64_t ready = d->ready, n = (d->ready_until < to ? d->ready_until : to) - from, k = 0;
+	bool in_turn = ready & (ready - 1), ends = false, denied = false;
+	while (k < n && !ends && !denied) {
+		unsigned c = port_dma_turn(d, ready);
+		struct burst *b = &d->pool[d->head[c]];
+		if (!burst_is_simple(map, b))
+			break;
+		uint64_t end = in_turn ? k + 1 : k + b->left < n ? k + b->left : n, begin = k;
+		while (k < end) {
+			denied = burst_beat(b) & ask[k];
+			if (denied)
+				break;
+			place_move(map, &b->place, b->regular, b->regular);
+			k++;
+			if (b->place.bank + b->regular > map->group_banks)
+				break;
+		}
+		if (k == begin)
+			break;
+		b->left -= (uint32_t)(k - begin);
+		d->last = c;
+		ends = !b->left;
+		if (!ends)
+			continue;
+		port_tell(d, NPU_STATE_BUSY, from, from + k);
+		port_dma_pop(d, c, from + k);
+	}
+	if (k && !ends)
+		port_tell(d, NPU_STATE_BUSY, from, from + k);
+	return k;
+}
+
+/* run_cycles() for a DMA port and a stream, which goes from one denied beat to the next. */
+static void run_dma_and_stream(const struct bank_map *map, uint64_t turn[PORTS], unsigned w, struct port *d, struct port *s,
+			       uint64_t from, uint64_t to)
+{
+	const uint64_t *ask = s->ahead.ask[w] + (ahead_left(s) ? ahead_index(s) : 0);
+	uint64_t dma = d->under_way ? d->need.ask[w].layer[0] : 0, stream = s->under_way ? s->need.ask[w].layer[0] : 0;
+	bool dma_waits = d->under_way, stream_waits = s->under_way;
+	for (uint64_t t = from; t < to; t++) {
+		if (!dma_waits && !stream_waits) {
+			uint64_t n = pass_together(map, d, w, ask, t, to);
+			ask += n;
+			s->passed += n;
+			t += n;
+			if (t == to)
+				break;
+		}
+		if (!stream_waits)
+			stream = *ask++;
+		if (!dma_waits) {
+			d->need.ask[w].layer[0] = 0;
+			port_dma_begin(map, d, t, 1u << w);
+			dma = d->need.ask[w].layer[0];
+		}
+		uint64_t contested = dma & stream;
+		if (contested) {
+			stream = settle_two(turn, d->engine, s->engine, contested);
+			dma = stream;
+			stream = contested & ~stream;
+		}
+		dma_waits = contested && dma;
+		stream_waits = contested && stream;
+		if (dma_waits)
+			port_tell(d, lost_state(w), t, t + 1);
+		else
+			port_dma_passed(d, t);
+		if (stream_waits)
+			port_tell(s, lost_state(w), t, t + 1);
+		else
+			s->passed++;
+	}
+	d->under_way = dma_waits;
+	d->need.ask[w].layer[0] = dma_waits ? dma : 0;
+	s->under_way = stream_waits;
+	s->need.ask[w].layer[0] = stream_waits ? stream : 0;
 }
 
 /* How many cycles can be run at once from now on: every port asks layer 0 of bank word `w` at most, and beats of streams are
@@ -314,7 +404,9 @@ void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], u
 		}
 		cycles = simple_cycles(map, ports, n, to - t, &w);
 		if (cycles) {
-			if (n == 2)
+			if (n == 2 && ports[0]->channels && !ports[1]->channels)
+				run_dma_and_stream(map, turn[w.word[0]], w.word[0], ports[0], ports[1], t, t + cycles);
+			else if (n == 2)
 				run_cycles(map, turn[w.word[0]], w.word[0], ports, 2, t, t + cycles);
 			else
 				run_cycles(map, turn[w.word[0]], w.word[0], ports, n, t, t + cycles);

@@ -369,19 +369,19 @@ static void rows_ahead(const struct bank_map *map, struct walker *w, const struc
 {
 	uint64_t end = ahead->first + ahead->n < walk->end ? ahead->first + ahead->n : walk->end;
 	uint32_t stride = w->lie.stride, row_words = w->lie.row_words;
+	uint64_t row = (UINT64_C(1) << row_words) - 1;
 	struct place place = w->place;
 	for (uint32_t i = (uint32_t)(w->next - ahead->first); ahead->first + i < end; i++) {
-		struct bank_ask *ask = &ahead->ask[BANK_SRAM][i];
 		uint64_t deep;
 		if (place.bank + row_words <= map->group_banks) {
-			deep = ask_add(ask, ((UINT64_C(1) << row_words) - 1) << (place.base + place.bank));
+			deep = ahead_add(ahead, BANK_SRAM, i, row << (place.base + place.bank));
 		} else {
 			struct place at = place;
 			unsigned bank_word;
 			uint32_t taken;
 			deep = 0;
 			for (uint32_t n = row_words; n; n -= taken)
-				deep |= ask_add(ask, place_take(map, &at, n, &taken, &bank_word));
+				deep |= ahead_add(ahead, BANK_SRAM, i, place_take(map, &at, n, &taken, &bank_word));
 		}
 		if (deep && i < ahead->n)
 			ahead->n = i;
@@ -409,7 +409,7 @@ void walker_ahead(const struct bank_map *map, struct walker *w, const struct mem
 		ahead->busy |= UINT32_C(1) << i;
 		for (uint64_t n = step_over(w, walk); n; n -= taken) {
 			uint64_t banks = take_words(map, w, walk, n, &taken, &bank_word);
-			if (ask_add(&ahead->ask[bank_word][i], banks) && i < ahead->n)
+			if (ahead_add(ahead, bank_word, i, banks) && i < ahead->n)
 				ahead->n = i;
 		}
 	}
