@@ -76,12 +76,13 @@ struct npu_check_options {
 	const struct npu_capacity *capacity; /* for DRAM_GRANULE and BANK_WORD; NULL or 0: not checked */
 	bool all;                            /* every finding stands for itself */
 	bool redundant;                      /* look for notes too */
-	bool sides;                          /* look for NEVER_WAITED and NEVER_POSTED and for nothing else: quickly */
+	bool sides;                          /* look for NEVER_WAITED and NEVER_POSTED and for nothing else: quickly, in a
+					      * program that has passed npu_program_check, as those of loaders have */
 	uint32_t waiting;                    /* most instructions behind the heads of queues that a deadlock names; 0:
 					      * NPU_CHECK_WAITING */
 };
 
-/* Finds everything at once. The program is passed through npu_program_check first. `options` may be NULL. NULL when
+/* Finds everything at once. The program is passed through npu_program_check first, but for `sides`. `options` may be NULL. NULL when
  * that refuses the program or memory runs out. The report refers to the program, which must outlive it. */
 struct npu_check_report *npu_check(const struct npu_program *, const struct npu_check_options *options,
 				   struct npu_error *);

@@ -57,6 +57,11 @@ uint64_t npu_mask_blind(const struct npu_mask *m)
 uint64_t npu_mask_hidden(const struct npu_mask *m, uint64_t row, uint64_t rows, uint64_t key, uint64_t keys)
 {
 	uint64_t hidden = 0;
+	if (m->kind == NPU_MASK_NONE || m->kind == NPU_MASK_PADDING) {
+		/* All rows see the same keys. */
+		uint64_t end = npu_mask_end(m, row) < key + keys ? npu_mask_end(m, row) : key + keys;
+		return rows * (keys - (end > key ? end - key : 0));
+	}
 	for (uint64_t r = row; r < row + rows; r++) {
 		uint64_t first = npu_mask_first(m, r), end = npu_mask_end(m, r);
 		first = first > key ? first : key;

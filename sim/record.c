@@ -9,15 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool state_is_active(enum npu_state state)
-{
-	enum { ACTIVE = 1, WAITING = 0, EMPTY = 0 };
-	static const bool active[NPU_STATES] = {
+enum { ACTIVE = 1, WAITING = 0, EMPTY = 0 };
+static const bool state_is_active[NPU_STATES] = {
 #define STATE(NAME, text, group, doc) [NPU_STATE_##NAME] = (group) != 0,
 #include "models/states.def"
-	};
-	return active[state];
-}
+};
 
 static void fault(struct record *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void fault(struct record *r, const char *format, ...)
@@ -59,27 +55,29 @@ static void on_span(void *ctx, const struct probe_span *s)
 {
 	struct record *r = ctx;
 	enum npu_engine e = s->engine;
-	if (s->from != r->upto[e] || s->to < s->from) {
+	uint64_t from = s->from, to = s->to;
+	if (from != r->upto[e] || to < from) {
 		fault(r, "%s tells %" PRIu64 "..%" PRIu64 " after %" PRIu64, npu_engine_name(e), s->from, s->to, r->upto[e]);
 		return;
 	}
-	if (s->to == s->from)
+	if (to == from)
 		return;
-	bool active = state_is_active(s->state);
+	bool active = state_is_active[s->state];
 	if (active && r->done[e])
-		fault(r, "%s is active at %" PRIu64 ", after its last instruction", npu_engine_name(e), s->from);
-	uint64_t cycles = s->to - s->from;
-	uint32_t region = r->program->nregions;
-	if (s->insn != PROBE_NOBODY && r->program->region[s->insn] != NPU_NO_REGION)
-		region = r->program->region[s->insn];
-	r->upto[e] = s->to;
-	r->states[e][s->state] += cycles;
-	r->regions[region][e][s->state] += cycles;
-	if (!overlap_span(&r->overlap, e, active, s->from, s->to))
+		fault(r, "%s is active at %" PRIu64 ", after its last instruction", npu_engine_name(e), from);
+	const struct npu_program *program = r->program;
+	uint32_t region = s->insn == PROBE_NOBODY ? NPU_NO_REGION : program->region[s->insn];
+	if (region == NPU_NO_REGION)
+		region = program->nregions;
+	r->upto[e] = to;
+	r->states[e][s->state] += to - from;
+	r->regions[region][e][s->state] += to - from;
+	if (!overlap_span(&r->overlap, e, active, from, to))
 		r->no_memory = true;
 	if (r->keep)
-		keep_span(r, &r->spans[e], (struct record_span){ s->to, s->insn, s->state });
-	note_done(r, e);
+		keep_span(r, &r->spans[e], (struct record_span){ to, s->insn, s->state });
+	if (!r->done[e])
+		note_done(r, e);
 }
 
 static void on_insn(void *ctx, const struct probe_insn *event)

@@ -81,22 +81,14 @@ static void settle_known(struct overlap *o)
 	o->limit = longest < BATCH / 2 ? BATCH : 2 * longest;
 }
 
-bool overlap_span(struct overlap *o, enum npu_engine engine, bool active, uint64_t from, uint64_t to)
+bool overlap_begin(struct overlap *o, enum npu_engine engine, uint64_t from, uint64_t to)
 {
 	struct overlap_lane *lane = &o->lane[engine];
-	if (active) {
-		if (lane->count > lane->head && lane->items[lane->count - 1].to == from) {
-			lane->items[lane->count - 1].to = to;
-		} else {
-			void *items = lane->items;
-			if (!record_grow(&items, &lane->capacity, lane->count + 1, sizeof(*lane->items)))
-				return false;
-			lane->items = items;
-			lane->items[lane->count++] = (struct overlap_interval){ from, to };
-		}
-	}
-	if (lane->known != UINT64_MAX)
-		lane->known = to;
+	void *items = lane->items;
+	if (!record_grow(&items, &lane->capacity, lane->count + 1, sizeof(*lane->items)))
+		return false;
+	lane->items = items;
+	lane->items[lane->count++] = (struct overlap_interval){ from, to };
 	if (lane->count >= o->limit)
 		settle_known(o);
 	return true;

@@ -28,8 +28,21 @@ struct overlap {
 
 void overlap_init(struct overlap *);
 void overlap_fini(struct overlap *);
+/* An active span that joins no former one. False when out of memory. */
+bool overlap_begin(struct overlap *, enum npu_engine, uint64_t from, uint64_t to);
 /* The next span of an engine; spans of an engine join without gaps. False when out of memory. */
-bool overlap_span(struct overlap *, enum npu_engine, bool active, uint64_t from, uint64_t to);
+static inline bool overlap_span(struct overlap *o, enum npu_engine engine, bool active, uint64_t from, uint64_t to)
+{
+	struct overlap_lane *lane = &o->lane[engine];
+	if (lane->known != UINT64_MAX)
+		lane->known = to;
+	if (!active)
+		return true;
+	if (lane->count == lane->head || lane->items[lane->count - 1].to != from)
+		return overlap_begin(o, engine, from, to);
+	lane->items[lane->count - 1].to = to;
+	return true;
+}
 /* The engine's remaining spans, if any, are inactive: nobody has to wait for them. */
 void overlap_engine_done(struct overlap *, enum npu_engine);
 /* Settles [0, end); all spans before it have been told. */
