@@ -313,7 +313,7 @@ static void plan_channel_hash(struct plan *p, const struct dram_config *c)
 			p->hash_bits[i] |= (uint64_t)(power >> i & 1) << j;
 		power = power << 1 ^ (power >> (HASH_BITS - 1) ? 1u << HASH_BITS | 3 : 0);
 	}
-	p->blocks = c->channels > 1 ? dram_capacity(c) / c->channels / c->channel_interleave : 1;
+	p->blocks = c->channels > 1 ? MAX(dram_capacity(c) / c->channels / c->channel_interleave, 1) : 1;
 	p->blocks_mask = power_of_two(p->blocks) ? p->blocks - 1 : 0;
 }
 
@@ -322,6 +322,10 @@ void dram_plan(struct plan *p, const struct dram_config *c)
 	memset(p, 0, sizeof *p);
 	p->burst_clk = dram_burst_clk(c);
 	p->burst_bytes = dram_burst_bytes(c);
+	plan_address(p, c);
+	plan_channel_hash(p, c);
+	if (c->ideal) /* has no banks, whatever its keys say */
+		return;
 	p->groups = c->ranks * c->bank_groups;
 	p->banks = p->groups * c->banks;
 	for (uint32_t b = 0; b < p->banks; b++) {
@@ -330,8 +334,6 @@ void dram_plan(struct plan *p, const struct dram_config *c)
 		p->rank_banks[p->rank_of[b]] |= bit(b);
 	}
 	plan_commands(p, c);
-	plan_address(p, c);
-	plan_channel_hash(p, c);
 	plan_rules(p, c);
 	/* Data follow the last clock of the column command. */
 	p->data_gap[0] = c->column_clk - 1 + c->CL + c->tDQSCK;

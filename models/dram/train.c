@@ -176,13 +176,13 @@ IN_LINE void settle_bus(const struct dram *d, struct channel *ch, const struct t
 	leave_queue(d, ch, write, t->bursts);
 }
 
-/* The lanes after it. A train longer than its piece has lanes has all bank groups. */
+/* The lanes after it. A train longer than its piece has lanes is of all bank groups or of one. */
 IN_LINE void settle_lanes(struct dram *d, struct channel *ch, const struct train *t, bool write)
 {
 	struct piece *p = t->p;
-	uint32_t step = d->plan.burst_clk, lanes = p->lanes;
+	uint32_t step = d->plan.burst_clk, lanes = p->lanes, bits = lanes > 1 ? d->plan.group_bits : 0;
 	for (uint32_t i = 0, lane = t->lane; i < t->bursts && i < lanes; i++, lane = next_lane(p, lane)) {
-		uint32_t more = (t->bursts - 1 - i) >> d->plan.group_bits;
+		uint32_t more = (t->bursts - 1 - i) >> bits;
 		more = t->bursts <= lanes ? 0 : more;
 		settle_lane(d, ch, p, write, lane, 1 + more, t->clk + (i + more * lanes) * step);
 	}

@@ -296,6 +296,50 @@ START_TEST(a_request_of_4_kib_over_channels_and_rows_completes_once)
 }
 END_TEST
 
+/* Bursts of one bank follow each other without a gap where its group lets them, as in a part without groups. */
+START_TEST(a_request_within_one_of_several_bank_groups_completes_whole)
+{
+	struct dram_config c = dram_part("LPDDR4X-4266");
+	ck_assert_uint_eq(c.tCCD_L, dram_burst_clk(&c));
+	c.bank_groups = 4;
+	c.mapping = DRAM_RoBaBgCo;
+	struct owner *o = own(&c, 0);
+	struct dram_stats s;
+	for (uint32_t i = 1; i <= 64; i++)
+		push(o, 0, i * 256, 256, i & 1, i);
+	dram_drain(o->dram);
+	dram_stats(o->dram, &s);
+	ck_assert_uint_eq(o->calls, 64);
+	ck_assert_uint_eq(s.bursts, 64 * 256 / dram_burst_bytes(&c));
+	disown(o);
+}
+END_TEST
+
+/* What it has no use for is not held against it. */
+START_TEST(the_ideal_part_has_no_banks)
+{
+	struct dram_config c = dram_part("LPDDR5-6400");
+	c.ideal = true;
+	c.ranks = 4;
+	c.bank_groups = 8;
+	c.banks = 16;
+	c.rows = 1;
+	c.row_bytes = 64;
+	c.channels = 64;
+	c.channel_interleave = 1 << 20;
+	c.channel_hash = true;
+	c.burst_length = 2;
+	c.beats_per_clk = 16;
+	ck_assert_ptr_null(dram_config_check(&c, NULL));
+	struct owner *o = own(&c, 0);
+	push(o, 7, 0, 64, false, 1);
+	dram_run(o->dram, 1000);
+	ck_assert_uint_eq(o->done[1], 7);
+	ck_assert_uint_lt(dram_channel_of(o->dram, UINT64_MAX), 64);
+	disown(o);
+}
+END_TEST
+
 START_TEST(the_ideal_part_completes_at_arrival)
 {
 	struct dram_config c = dram_part("LPDDR5-6400");
@@ -727,6 +771,8 @@ static Suite *dram_suite(void)
 	tcase_add_test(t, a_write_does_not_overtake_a_read_of_the_same_bytes);
 	tcase_add_test(t, no_write_waits_for_ever);
 	tcase_add_loop_test(t, a_request_of_4_kib_over_channels_and_rows_completes_once, 0, parts);
+	tcase_add_test(t, a_request_within_one_of_several_bank_groups_completes_whole);
+	tcase_add_test(t, the_ideal_part_has_no_banks);
 	tcase_add_test(t, the_ideal_part_completes_at_arrival);
 	tcase_add_loop_test(t, decisions_do_not_depend_on_how_the_horizon_advances, 0, parts);
 	tcase_add_loop_test(t, decisions_do_not_depend_on_horizons_between_arrivals, 0, 200);
