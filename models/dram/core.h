@@ -121,7 +121,7 @@ struct plan {
 	uint32_t row_shift, row_mask; /* mask 0: rows is no power of two */
 	uint32_t run_mask;            /* bursts of a row (of each bank group where that is lowest) - 1 */
 	uint8_t burst_shift, interleave_shift, channel_bits, group_bits, bank_bits;
-	bool group_lowest;
+	bool group_lowest, one_rank;
 	uint64_t blocks, blocks_mask;  /* of channel_interleave bytes in a channel; mask 0: no power of two */
 	uint64_t hash_bits[HASH_BITS]; /* address bits, above the channel's, that flip a channel bit */
 };

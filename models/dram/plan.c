@@ -333,6 +333,7 @@ void dram_plan(struct plan *p, const struct dram_config *c)
 		p->rank_of[b] = (uint8_t)(b / (p->banks / c->ranks));
 		p->rank_banks[p->rank_of[b]] |= bit(b);
 	}
+	p->one_rank = c->ranks == 1;
 	plan_commands(p, c);
 	plan_rules(p, c);
 	/* Data follow the last clock of the column command. */

@@ -40,18 +40,29 @@ IN_LINE void scan_rank(const struct dram *d, const struct channel *ch, uint32_t 
 	}
 }
 
+/* Of several ranks. */
+static OUT_OF_LINE void scan_ranks(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among,
+				   const uint64_t *age, uint64_t floor, struct first *first)
+{
+	for (uint32_t r = 0; among; r++) {
+		bank_set banks = among & d->plan.rank_banks[r];
+		among &= ~banks;
+		scan_rank(d, ch, op, banks, age, floor, rank_floor(ch, op, r, floor), true, first);
+	}
+}
+
 IN_LINE void scan(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among, const uint64_t *age,
 		  uint64_t floor, struct choice *best)
 {
 	struct first first = { NEVER, NEVER, NO_BANK };
-	for (uint32_t r = 0; among; r++) {
-		uint64_t rank_clk = rank_floor(ch, op, r, floor);
-		bank_set banks = among & d->plan.rank_banks[r];
-		among &= ~banks;
+	if (!d->plan.one_rank) {
+		scan_ranks(d, ch, op, among, age, floor, &first);
+	} else {
+		floor = rank_floor(ch, op, 0, floor);
 		if (op != DRAM_PRE && d->plan.group_holds[op])
-			scan_rank(d, ch, op, banks, age, floor, rank_clk, true, &first);
+			scan_rank(d, ch, op, among, age, floor, floor, true, &first);
 		else
-			scan_rank(d, ch, op, banks, age, floor, rank_clk, false, &first);
+			scan_rank(d, ch, op, among, age, floor, floor, false, &first);
 	}
 	best->clk = first.bank == NO_BANK ? NEVER : floor + (first.key >> AGE_BITS);
 	best->bank = first.bank;
@@ -104,7 +115,7 @@ static void scan_columns(const struct dram *d, const struct channel *ch, struct 
 	bank_set hits = q->set[COLUMN] & ~ch->blocked;
 	uint32_t op = column_op(q == &ch->queue[1]), bank = hits ? front_hit(d, ch, q, hits) : NO_BANK;
 	uint64_t soonest = max64(floor, ch->next[op][RANK_SLOT]);
-	if (d->config.ranks == 1 && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
+	if (d->plan.one_rank && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
 		*best = (struct choice){ soonest, bank, true, false };
 	else
 		scan(d, ch, op, hits, q->hit_age, floor, best);
@@ -425,29 +436,15 @@ static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_
 	dram_row_closed(ch, bank);
 }
 
-/* False when it waits for the next call. */
-static bool issue(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
+static void issue_row(struct dram *d, struct channel *ch, const struct verdict *v)
 {
-	struct train t;
-	if (v->what == TAKE_COLUMN && !next_train(d, ch, &ch->queue[ch->drain], v->bank, v->clk,
-						  may_go_on(d, ch, v->bank, v->clk), min64(stop, d->limit), &t))
-		return false;
 	ch->now = v->clk;
-	switch (v->what) {
-	case TAKE_COLUMN:
-		issue_columns(d, ch, &t, stop);
-		break;
-	case TAKE_ACT:
+	if (v->what == TAKE_ACT)
 		activate(d, ch, v->bank, v->clk);
-		break;
-	case TAKE_ACT2:
+	else if (v->what == TAKE_ACT2)
 		activate2(d, ch, v->clk);
-		break;
-	case TAKE_PRE:
+	else
 		precharge(d, ch, v->bank, v->clk);
-		break;
-	}
-	return true;
 }
 
 /* Gives the turn to the direction that ought to have it; rows just opened for the turn that ends are used first. */
@@ -481,6 +478,17 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
 	return entry >= NEVER;
 }
 
+/* True when the train, or what follows it, waits for the next call. */
+static bool start_columns(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
+{
+	struct train t;
+	if (!next_train(d, ch, &ch->queue[ch->drain], v->bank, v->clk, may_go_on(d, ch, v->bank, v->clk), stop, &t))
+		return true;
+	ch->now = v->clk;
+	issue_columns(d, ch, &t, stop);
+	return ch->rolls;
+}
+
 /* Goes on behind the last train, unless what has arrived since forbids it. Both this and decide() return true when all
  * is decided up to `stop` or the limit, and then set ch->due. */
 static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
@@ -496,7 +504,7 @@ static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 	return ch->rolls;
 }
 
-/* Takes the next decision. */
+/* Takes the next decisions, up to the first that is no row command. */
 static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t stop)
 {
 	if (idle(d, ch, entry)) {
@@ -504,28 +512,37 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		return true;
 	}
 	choose_direction(d, ch);
-	struct verdict next;
-	first_command(d, ch, &next);
+	stop = min64(stop, d->limit);
 	uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
-	if (ch->write_due > ch->now)
+	/* An overdue write may change the direction at any command. */
+	bool overdue = ch->write_due <= ch->now;
+	if (!overdue)
 		news = min64(news, ch->write_due);
-	struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
-	if (refresh.clk <= next.clk)
-		refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
-	ch->due = min64(news, min64(refresh.clk, next.clk));
-	if (ch->due >= min64(stop, d->limit))
-		return true;
-	if (news == ch->due) {
-		ch->now = news;
-		ch->turn_moved = true;
-	} else if (refresh.clk == ch->due) {
-		dram_refresh_take(d, ch, &refresh);
-	} else {
-		ch->rest = min64(next.rest, refresh.clk);
-		if (!issue(d, ch, &next, stop))
+	for (;;) {
+		struct verdict next;
+		first_command(d, ch, &next);
+		struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
+		if (refresh.clk <= next.clk)
+			refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
+		ch->due = min64(news, min64(refresh.clk, next.clk));
+		if (ch->due >= stop)
 			return true;
+		if (news == ch->due) {
+			ch->now = news;
+			ch->turn_moved = true;
+			return false;
+		}
+		if (refresh.clk == ch->due) {
+			dram_refresh_take(d, ch, &refresh);
+			return false;
+		}
+		ch->rest = min64(next.rest, refresh.clk);
+		if (next.what == TAKE_COLUMN)
+			return start_columns(d, ch, &next, stop);
+		issue_row(d, ch, &next);
+		if (overdue)
+			return false;
 	}
-	return ch->rolls;
 }
 
 void dram_channel_run(struct dram *d, struct channel *ch, uint64_t stop)
