@@ -94,6 +94,13 @@ struct column_gaps {
 	uint32_t other_rank;  /* and in the rank */
 };
 
+/* What ACT, ACT-2 and PRE forbid, picked likewise; 0: nothing. */
+struct row_gaps {
+	uint32_t read, write, precharge, activate; /* of the bank */
+	uint32_t activate_group, activate_rank, precharge_rank;
+	bool opens; /* ACT-2, or the only ACT */
+};
+
 /* An address field: bits >> shift & mask. */
 struct field {
 	uint32_t shift, mask;
@@ -102,6 +109,7 @@ struct field {
 struct plan {
 	struct rules rules[OPS];
 	struct column_gaps column_gaps[2]; /* [write] */
+	struct row_gaps row_gaps[DRAM_PRE + 1];
 	bool group_holds[OPS];             /* some rule holds this command back by its group */
 	uint8_t command_clk[OPS];
 	uint8_t shared_clk[OPS]; /* for which a command keeps others, of columns and of rows, off their bus */
@@ -367,8 +375,12 @@ static inline uint64_t allowed_at(const struct dram *d, const struct channel *ch
 	return max64(next[bank],
 		     max64(next[GROUP_SLOT + d->plan.group_of[bank]], next[RANK_SLOT + d->plan.rank_of[bank]]));
 }
-/* op starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what follows. */
-void dram_command(struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);
+/* A command starts at clk on `bank` (rank operations: on any bank of the rank): moves the earliest starts of what
+ * follows. dram_command() takes any but ACT and columns, the others are for row commands only. */
+void dram_command(const struct dram *, struct channel *, uint32_t op, uint32_t bank, uint32_t row, uint64_t clk);
+void dram_act(const struct dram *, struct channel *, uint32_t bank, uint32_t row, uint64_t clk);
+void dram_act2(const struct dram *, struct channel *, uint32_t bank, uint32_t row, uint64_t clk);
+void dram_pre(const struct dram *, struct channel *, uint32_t bank, uint32_t row, uint64_t clk);
 /* What a RD or WR means to other ranks, and to who watches; the rest is train.c's. */
 void dram_watch_column(struct dram *, struct channel *, const struct entry *, uint32_t column, uint32_t op,
 		       uint64_t clk);

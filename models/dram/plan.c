@@ -233,6 +233,23 @@ static void plan_columns(struct plan *p)
 	}
 }
 
+static void plan_rows(struct plan *p)
+{
+	for (uint32_t op = DRAM_ACT; op <= DRAM_PRE; op++) {
+		struct row_gaps *gaps = &p->row_gaps[op];
+		*gaps = (struct row_gaps){
+			.read = gap_of(p, op, DRAM_RD, SCOPE_BANK),
+			.write = gap_of(p, op, DRAM_WR, SCOPE_BANK),
+			.precharge = gap_of(p, op, DRAM_PRE, SCOPE_BANK),
+			.activate = gap_of(p, op, DRAM_ACT, SCOPE_BANK),
+			.activate_group = gap_of(p, op, DRAM_ACT, SCOPE_GROUP),
+			.activate_rank = gap_of(p, op, DRAM_ACT, SCOPE_RANK),
+			.precharge_rank = gap_of(p, op, DRAM_PRE, SCOPE_RANK),
+		};
+		gaps->opens = gaps->read || gaps->write || gaps->precharge;
+	}
+}
+
 /* Burst k after the last one of a bank leaves the command bus no later than that bank's PRE can:
  * k x burst + length(RD) <= gap + length(PRE). */
 static void plan_closes(struct plan *p)
@@ -261,6 +278,7 @@ static void plan_rules(struct plan *p, const struct dram_config *c)
 	drop_implied(p, c);
 	plan_groups(p);
 	plan_columns(p);
+	plan_rows(p);
 	plan_closes(p);
 }
 

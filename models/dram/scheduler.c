@@ -168,7 +168,7 @@ static void second_step(const struct dram *d, const struct channel *ch, uint64_t
 	}
 }
 
-static uint64_t first_column(const struct dram *d, struct channel *ch, struct queue *q)
+IN_LINE uint64_t first_column(const struct dram *d, struct channel *ch, struct queue *q)
 {
 	const struct choice *next = &q->next[COLUMN];
 	uint64_t floor = max64(ch->command_free[0], ch->now);
@@ -177,42 +177,69 @@ static uint64_t first_column(const struct dram *d, struct channel *ch, struct qu
 	return next->clk;
 }
 
+/* A kind of row command: its bound, when it leaves its bus then, and from when on columns find theirs free. */
+struct row {
+	uint64_t clk, leaves, shared;
+};
+
+IN_LINE struct row row_at(const struct dram *d, const struct choice *next, uint32_t op, uint64_t floor)
+{
+	uint64_t clk = max64(next->clk, floor);
+	return (struct row){ clk, clk + d->plan.command_clk[op], clk + d->plan.shared_clk[op] };
+}
+
+static inline bool known(const struct choice *next, uint64_t floor)
+{
+	return next->exact && (next->clk >= floor || next->lasting);
+}
+
 /* Looks at what each kind of command would do next, rows by their bounds first, and scans until it is known which of
  * them leaves the bus first (on a bus of its own: begins first). Ties: columns, ACT, PRE. */
-static void first_command(const struct dram *d, struct channel *ch, struct verdict *v)
+IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
+			   struct verdict *v)
 {
-	const uint8_t *length = d->plan.command_clk, *shared = d->plan.shared_clk;
-	struct queue *q = &ch->queue[ch->drain], *rows = preparing(ch);
-	struct choice *act = &rows->next[ACTIVATE], *pre = &rows->next[PRECHARGE];
+	const uint8_t *shared = d->plan.shared_clk;
+	struct choice *act_next = &rows->next[ACTIVATE], *pre_next = &rows->next[PRECHARGE];
 	uint64_t column = first_column(d, ch, q), column_leaves = column + shared[DRAM_RD];
-	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now);
 	bool two_steps = ch->act1_bank != NO_BANK;
 	v->clk = column;
 	v->rest = NEVER;
 	v->what = TAKE_COLUMN;
 	v->bank = q->next[COLUMN].bank;
-	if (act->clk >= NEVER && pre->clk >= NEVER && !two_steps)
+	if (act_next->clk >= NEVER && pre_next->clk >= NEVER && !two_steps)
 		return;
+	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now);
+	uint64_t act_floor = two_steps ? NEVER : floor;
+	struct row act = row_at(d, act_next, DRAM_ACT, act_floor);
+	struct row pre = row_at(d, pre_next, DRAM_PRE, floor);
 	for (;;) {
-		uint64_t act_clk = two_steps ? NEVER : max64(act->clk, floor), pre_clk = max64(pre->clk, floor);
-		uint64_t act_leaves = act_clk + length[DRAM_ACT], pre_leaves = pre_clk + length[DRAM_PRE];
-		bool act_first = act_leaves <= pre_leaves;
-		struct choice *row = act_first ? act : pre;
-		uint64_t row_leaves = act_first ? act_clk + shared[DRAM_ACT] : pre_clk + shared[DRAM_PRE];
-		if (column_leaves <= row_leaves) {
-			v->rest = row_leaves + 1 - shared[DRAM_RD];
-			break;
-		}
-		if (row->exact && (row->clk >= floor || row->lasting)) {
-			v->clk = act_first ? act_clk : pre_clk;
-			v->what = act_first ? TAKE_ACT : TAKE_PRE;
-			v->bank = row->bank;
-			break;
-		}
-		if (act_first)
+		if (act.leaves <= pre.leaves) {
+			if (column_leaves <= act.shared) {
+				v->rest = act.shared + 1 - shared[DRAM_RD];
+				break;
+			}
+			if (known(act_next, floor)) {
+				v->clk = act.clk;
+				v->what = TAKE_ACT;
+				v->bank = act_next->bank;
+				break;
+			}
 			scan_activates(d, ch, rows, floor);
-		else
+			act = row_at(d, act_next, DRAM_ACT, act_floor);
+		} else {
+			if (column_leaves <= pre.shared) {
+				v->rest = pre.shared + 1 - shared[DRAM_RD];
+				break;
+			}
+			if (known(pre_next, floor)) {
+				v->clk = pre.clk;
+				v->what = TAKE_PRE;
+				v->bank = pre_next->bank;
+				break;
+			}
 			scan_precharges(d, ch, rows, floor);
+			pre = row_at(d, pre_next, DRAM_PRE, floor);
+		}
 	}
 	if (two_steps)
 		second_step(d, ch, floor, column, v);
@@ -402,10 +429,10 @@ static void open_row(struct dram *d, struct channel *ch, uint32_t bank, uint32_t
 	dram_row_opened(d, ch, bank, row);
 }
 
-static void activate(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk)
+static void activate(struct dram *d, struct channel *ch, const struct queue *rows, uint32_t bank, uint64_t clk)
 {
-	uint32_t row = ch->entry[preparing(ch)->head[bank]].row;
-	dram_command(d, ch, DRAM_ACT, bank, row, clk);
+	uint32_t row = ch->entry[rows->head[bank]].row;
+	dram_act(d, ch, bank, row, clk);
 	row_command(ch, ACTIVATE);
 	if (d->config.tAAD == 0) {
 		open_row(d, ch, bank, row);
@@ -420,7 +447,7 @@ static void activate(struct dram *d, struct channel *ch, uint32_t bank, uint64_t
 static void activate2(struct dram *d, struct channel *ch, uint64_t clk)
 {
 	uint32_t bank = ch->act1_bank;
-	dram_command(d, ch, DRAM_ACT2, bank, ch->act1_row, clk);
+	dram_act2(d, ch, bank, ch->act1_row, clk);
 	row_command(ch, ACTIVATE);
 	ch->act1_bank = NO_BANK;
 	ch->blocked &= ~bit(bank) | ch->rank[d->plan.rank_of[bank]].refresh.banks;
@@ -429,18 +456,18 @@ static void activate2(struct dram *d, struct channel *ch, uint64_t clk)
 
 static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk)
 {
-	dram_command(d, ch, DRAM_PRE, bank, ch->bank[bank].row, clk);
+	dram_pre(d, ch, bank, ch->bank[bank].row, clk);
 	row_command(ch, PRECHARGE);
 	d->stats.precharges++;
 	ch->bank[bank].conflict = true;
 	dram_row_closed(ch, bank);
 }
 
-static void issue_row(struct dram *d, struct channel *ch, const struct verdict *v)
+static inline void issue_row(struct dram *d, struct channel *ch, const struct queue *rows, const struct verdict *v)
 {
 	ch->now = v->clk;
 	if (v->what == TAKE_ACT)
-		activate(d, ch, v->bank, v->clk);
+		activate(d, ch, rows, v->bank, v->clk);
 	else if (v->what == TAKE_ACT2)
 		activate2(d, ch, v->clk);
 	else
@@ -518,9 +545,10 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 	bool overdue = ch->write_due <= ch->now;
 	if (!overdue)
 		news = min64(news, ch->write_due);
+	struct queue *q = &ch->queue[ch->drain], *rows = preparing(ch);
 	for (;;) {
 		struct verdict next;
-		first_command(d, ch, &next);
+		first_command(d, ch, q, rows, &next);
 		struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
 		if (refresh.clk <= next.clk)
 			refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
@@ -539,7 +567,7 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		ch->rest = min64(next.rest, refresh.clk);
 		if (next.what == TAKE_COLUMN)
 			return start_columns(d, ch, &next, stop);
-		issue_row(d, ch, &next);
+		issue_row(d, ch, rows, &next);
 		if (overdue)
 			return false;
 	}
