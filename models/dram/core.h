@@ -164,12 +164,12 @@ struct entry {
 };
 
 /* What a kind of command would do next; NEVER when no bank needs it. clk is never later than the truth; when `exact` it
- * is the truth (as long as the command bus is free by then), and the bank is right; when `lasting` the bank stays right
- * when the bus is free later, since no older bank waits (rows only). */
+ * is the truth (as long as the command bus is free by then), and the bank is right; it stays right when the bus is free
+ * later, but before `until`, since no older bank can go earlier (rows only). */
 struct choice {
-	uint64_t clk;
+	uint64_t clk, until;
 	uint32_t bank;
-	bool exact, lasting;
+	bool exact;
 };
 enum kind { COLUMN, ACTIVATE, PRECHARGE, KINDS };
 

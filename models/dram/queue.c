@@ -20,8 +20,8 @@ void dram_forget_choices(struct channel *ch)
 	ch->turn_moved = true;
 }
 
-/* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it, and lasting when this
- * bank is younger. */
+/* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it, and for as long as
+ * before when this bank is younger. */
 static void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
 {
 	struct choice *next = &q->next[kind];
@@ -30,9 +30,8 @@ static void join(const struct channel *ch, struct queue *q, enum kind kind, uint
 	if (from <= next->clk) {
 		next->clk = from;
 		next->exact = false;
-	}
-	if (next->lasting && q->head_age[bank] < q->head_age[next->bank])
-		next->lasting = false;
+	} else if (from < next->until && next->exact && q->head_age[bank] < q->head_age[next->bank])
+		next->until = from;
 }
 
 static void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)

@@ -18,7 +18,7 @@ static inline uint64_t rank_floor(const struct channel *ch, uint32_t op, uint32_
 /* A start and, of equal ones, an age, in one key, so that no branch depends on the requests: starts lie within 2^24 clk
  * of the floor (plan.c bounds the intervals), ages below 2^40. */
 struct first {
-	uint64_t key, oldest;
+	uint64_t key, more; /* more + 1: until one that can not start at the floor can */
 	uint32_t bank;
 };
 
@@ -33,10 +33,10 @@ IN_LINE void scan_rank(const struct dram *d, const struct channel *ch, uint32_t 
 		uint64_t clk = max64(rank_clk, next[bank]);
 		if (grouped)
 			clk = max64(clk, next[GROUP_SLOT + d->plan.group_of[bank]]);
-		uint64_t key = (clk - floor) << AGE_BITS | age[bank];
+		uint64_t wait = clk - floor, key = wait << AGE_BITS | age[bank];
 		first->bank = key < first->key ? bank : first->bank;
 		first->key = min64(key, first->key);
-		first->oldest = min64(age[bank], first->oldest);
+		first->more = min64(wait - 1, first->more);
 	}
 }
 
@@ -66,8 +66,8 @@ IN_LINE void scan(const struct dram *d, const struct channel *ch, uint32_t op, b
 	}
 	best->clk = first.bank == NO_BANK ? NEVER : floor + (first.key >> AGE_BITS);
 	best->bank = first.bank;
+	best->until = floor + 1 + first.more;
 	best->exact = true;
-	best->lasting = (op == DRAM_ACT || op == DRAM_PRE) && age[first.bank % MAX_BANKS] == first.oldest;
 }
 
 /* LPDDR5: once the data clock has stopped, a CAS must restart it tCAS before the column command. */
@@ -116,7 +116,7 @@ static void scan_columns(const struct dram *d, const struct channel *ch, struct 
 	uint32_t op = column_op(q == &ch->queue[1]), bank = hits ? front_hit(d, ch, q, hits) : NO_BANK;
 	uint64_t soonest = max64(floor, ch->next[op][RANK_SLOT]);
 	if (d->plan.one_rank && bank != NO_BANK && allowed_at(d, ch, op, bank) <= soonest)
-		*best = (struct choice){ soonest, bank, true, false };
+		*best = (struct choice){ soonest, 0, bank, true };
 	else
 		scan(d, ch, op, hits, q->hit_age, floor, best);
 	wait_for_data_clock(d, ch, q, best);
@@ -190,7 +190,7 @@ IN_LINE struct row row_at(const struct dram *d, const struct choice *next, uint3
 
 static inline bool known(const struct choice *next, uint64_t floor)
 {
-	return next->exact && (next->clk >= floor || next->lasting);
+	return next->exact && (next->clk >= floor || floor < next->until);
 }
 
 /* Looks at what each kind of command would do next, rows by their bounds first, and scans until it is known which of
