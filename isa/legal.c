@@ -155,6 +155,10 @@ static bool legal_tensor(const struct npu_tensor *t, struct npu_error *err)
 		return npu_fail(err, NPU_ERR_BOUNDS,
 				"tensor %s: %s from dram:0x%" PRIx64 " end behind the last address", t->name,
 				npu_bytes_text(t->bytes).text, t->addr);
+	if (t->seeded && (t->dir == NPU_TENSOR_OUT || t->dir == NPU_TENSOR_TEMP))
+		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: the program fills it: a seed is for inputs", t->name);
+	if (t->seeded && t->seed > NPU_MAX_SEED)
+		return npu_fail(err, NPU_ERR_VALUE, "tensor %s: its seed must be at most 2^63 - 1", t->name);
 	return true;
 }
 

@@ -49,10 +49,8 @@ struct npu_reference_node {
 
 #define NPU_MACRO_ANY_SIZE UINT64_MAX
 
-/* What the source says about the contents of a tensor. */
+/* What the source says about the contents of a tensor and no program can: those have seeds. */
 struct npu_macro_tensor {
-	bool seeded;
-	uint64_t seed;
 	const char *file; /* contents of an input, expected contents of an output; NULL: none */
 	const char *source; /* where the text names it: file, line, column */
 	uint32_t line, column;

@@ -2,8 +2,8 @@
 /* The shape of a .npub file, shared by its writer and its reader. Private to isa/.
  *
  *   byte    0  magic 89 'N' 'P' 'U' 0d 0a 1a 0a   (a file mangled as text does not pass)
- *           8  u32  version, 2
- *          12  u32  number of sections, 13
+ *           8  u32  version, 3
+ *          12  u32  number of sections, 14
  *          16  u64  bytes of the whole file
  *          24  u64  hash of the program
  *          32  u32  name of the program, an offset into the strings
@@ -30,9 +30,11 @@
  *   strings   1
  *   calls    16  u32 name, u32 file, u32 line, u32 call: a macro was used there. A call is a number from 1 on of this
  *                section, 0: none; one lies in calls of lower numbers only
+ *   seeds    16  u32 tensor, u32 zero, u64 seed of its contents; tensors in rising order, inputs alone
  *
- *   A version number is changed by whatever an older reader would misread. Version 1, which is still read, has no calls:
- *   12 sections, places of 8 bytes and pages of 20, which end before the call and the place.
+ *   A version number is changed by whatever an older reader would misread. Those before are still read: version 2 has no
+ *   seeds, 13 sections; version 1 no calls either, 12 sections, places of 8 bytes and pages of 20, which end before the
+ *   call and the place. What files hold is in none: a tensor that a source fills from a file is one without a seed here.
  */
 #ifndef NPU_ISA_NPUB_H
 #define NPU_ISA_NPUB_H
@@ -52,7 +54,8 @@
 	SECTION(REGIONS, "regions", 8)                                                                                 \
 	SECTION(FILES, "files", 4)                                                                                     \
 	SECTION(STRINGS, "strings", 1)                                                                                 \
-	SECTION(CALLS, "calls", 16)
+	SECTION(CALLS, "calls", 16)                                                                                    \
+	SECTION(SEEDS, "seeds", 16)
 
 enum npu_npub_section {
 #define SECTION(NAME, text, bytes) NPU_NPUB_##NAME,
@@ -61,7 +64,7 @@ enum npu_npub_section {
 	NPU_NPUB_NSECTIONS
 };
 
-enum { NPU_NPUB_VERSION = 2, NPU_NPUB_HEADER_BYTES = 64, NPU_NPUB_ENTRY_BYTES = 32, NPU_NPUB_ALIGNMENT = 64 };
+enum { NPU_NPUB_VERSION = 3, NPU_NPUB_HEADER_BYTES = 64, NPU_NPUB_ENTRY_BYTES = 32, NPU_NPUB_ALIGNMENT = 64 };
 
 static const uint8_t npu_npub_magic[8] = { 0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a };
 

@@ -62,7 +62,7 @@ static bool out_of_memory(const struct reader *r)
 
 static unsigned nsections(const struct reader *r)
 {
-	return r->version == 1 ? NPU_NPUB_CALLS : NPU_NPUB_NSECTIONS;
+	return r->version == 1 ? NPU_NPUB_CALLS : r->version == 2 ? NPU_NPUB_SEEDS : NPU_NPUB_NSECTIONS;
 }
 
 static uint64_t member_bytes(const struct reader *r, unsigned s)
@@ -96,7 +96,7 @@ static bool read_header(struct reader *r)
 		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header", r->nbytes);
 	r->version = get32(b + 8);
 	if (r->version < 1 || r->version > NPU_NPUB_VERSION)
-		return refuse(r, "version %" PRIu32 " of .npub; this program reads versions 1 and %d", r->version,
+		return refuse(r, "version %" PRIu32 " of .npub; this program reads versions 1 to %d", r->version,
 			      NPU_NPUB_VERSION);
 	if (r->nbytes < fixed_bytes(r))
 		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header of %" PRIu64 " bytes", r->nbytes,
@@ -234,6 +234,21 @@ static bool read_sems(struct reader *r)
 	return true;
 }
 
+static bool read_seeds(struct reader *r, struct npu_tensor *tensors)
+{
+	uint32_t least = 0;
+	for (uint64_t i = 0; i < r->count[NPU_NPUB_SEEDS]; i++) {
+		const uint8_t *at = member(r, NPU_NPUB_SEEDS, i);
+		uint32_t tensor = get32(at);
+		if (tensor < least || tensor >= r->count[NPU_NPUB_TENSORS] || get32(at + 4) != 0)
+			return refuse(r, "damaged: seed %" PRIu64 " is of tensor %" PRIu32, i, tensor);
+		tensors[tensor].seeded = true;
+		tensors[tensor].seed = get64(at + 8);
+		least = tensor + 1;
+	}
+	return true;
+}
+
 static bool read_tensors(struct reader *r)
 {
 	struct npu_tensor *tensors = new_array(r, NPU_NPUB_TENSORS, sizeof *tensors);
@@ -257,7 +272,7 @@ static bool read_tensors(struct reader *r)
 	}
 	r->program->ntensors = (uint32_t)r->count[NPU_NPUB_TENSORS];
 	r->program->tensors = tensors;
-	return true;
+	return read_seeds(r, tensors);
 }
 
 static bool read_buffers(struct reader *r)

@@ -69,6 +69,8 @@ static void plan(struct writer *w)
 	w->count[NPU_NPUB_REGIONS] = p->nregions;
 	w->count[NPU_NPUB_FILES] = p->nfiles;
 	w->count[NPU_NPUB_CALLS] = p->ncalls;
+	for (uint32_t i = 0; i < p->ntensors; i++)
+		w->count[NPU_NPUB_SEEDS] += p->tensors[i].seeded;
 	w->count[NPU_NPUB_STRINGS] = string_bytes(p);
 	w->size = NPU_NPUB_HEADER_BYTES + NPU_NPUB_NSECTIONS * NPU_NPUB_ENTRY_BYTES;
 	for (unsigned s = 0; s < NPU_NPUB_NSECTIONS; s++) {
@@ -219,6 +221,14 @@ static void put_calls(struct writer *w)
 	}
 }
 
+static void put_seeds(struct writer *w)
+{
+	uint8_t *at = section(w, NPU_NPUB_SEEDS);
+	for (uint32_t i = 0; i < w->program->ntensors; i++)
+		if (w->program->tensors[i].seeded)
+			at = put64(put32(put32(at, i), 0), w->program->tensors[i].seed);
+}
+
 uint64_t npu_program_encode(const struct npu_program *program, uint8_t **out)
 {
 	struct writer w = { .program = program };
@@ -236,6 +246,7 @@ uint64_t npu_program_encode(const struct npu_program *program, uint8_t **out)
 	put_pages(&w);
 	put_regions_and_files(&w);
 	put_calls(&w);
+	put_seeds(&w);
 	*out = w.bytes;
 	return w.size;
 }

@@ -16,6 +16,7 @@ extern "C" {
  * them by their whole path. */
 enum { NPU_MAX_SEMS = 65535, NPU_SEM_MAX_COUNT = 65535, NPU_MAX_RANK = 5, NPU_MAX_NAME = 255, NPU_MAX_PATH = 4095, NPU_MAX_DEPTH = 64 };
 #define NPU_NO_REGION 0xffffffffu
+#define NPU_MAX_SEED  ((uint64_t)INT64_MAX)
 /* Ends of the address spaces: 40 bits of DRAM, 31 of SRAM, 31 of accumulators. */
 #define NPU_DRAM_LIMIT  ((uint64_t)1 << 40)
 #define NPU_LOCAL_LIMIT ((uint64_t)1 << 31)
@@ -43,6 +44,8 @@ struct npu_tensor {
 	enum npu_tensor_dir dir;
 	uint32_t rank;
 	uint64_t shape[NPU_MAX_RANK];
+	bool seeded; /* an input's contents, when values are made up, have a seed of their own */
+	uint64_t seed; /* at most NPU_MAX_SEED */
 };
 
 /* A named range of local memory, alive for instructions first <= i < end. Names may repeat. */
@@ -113,7 +116,7 @@ struct npu_program {
 	const char *const *files;
 	const struct npu_call *calls; /* [ncalls] number 1 first */
 	struct npu_limits needs; /* what the program touches */
-	uint64_t hash;           /* of instructions, semaphores, tables, tensors: what decides values and time */
+	uint64_t hash;           /* of instructions, semaphores, tables, tensors but for their seeds: what decides time and how values follow */
 	void *arena;             /* owns all of the above */
 };
 

@@ -49,7 +49,7 @@ static const char intro[] =
     "\n"
     "```\n"
     ".program \"qk\"\n"
-    ".tensor K[1024, 128] fp16 in dram:0x40000       ; in, out, inout, temp; layout=, bytes=\n"
+    ".tensor K[1024, 128] fp16 in dram:0x40000       ; in, out, inout, temp; layout=, bytes=, seed=\n"
     ".buffer k[0] sram:0x10000+32768 0..216          ; alive for instructions 0 to 215\n"
     ".table  seq0 dram:0x1000 = [3, 1, 4]            ; a block table: page numbers; sequence=7 before =: of whom\n"
     ".page   K 0..4 owned 7                          ; from here on; or free, or shared: whose pages of a pool\n"

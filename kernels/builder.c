@@ -375,7 +375,7 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 }
 
 static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
-				  unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at, uint64_t bytes);
+				  unsigned rank, const uint64_t *shape, const struct npu_tensor_options *);
 
 struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			   unsigned rank, const uint64_t *shape)
@@ -386,7 +386,8 @@ struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dty
 struct npu_dram npu_tensor_at(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			      unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at)
 {
-	return add_tensor(b, name, dtype, dir, rank, shape, layout, at, 0);
+	return add_tensor(b, name, dtype, dir, rank, shape,
+			  &(struct npu_tensor_options){ .layout = layout, .at = at, .placed = at != NPU_ANYWHERE });
 }
 
 struct npu_dram npu_tensor_with(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
@@ -407,15 +408,22 @@ struct npu_dram npu_tensor_with(struct npu_builder *b, const char *name, enum np
 		}
 	if (given)
 		memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-	return add_tensor(b, name, dtype, dir, rank, shape, o.layout, o.placed ? o.at : NPU_ANYWHERE, o.bytes);
+	if (o.seed && !o.seeded) {
+		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: a seed, and seeded is 0", name ? name : "without a name");
+		return (struct npu_dram){ 0 };
+	}
+	return add_tensor(b, name, dtype, dir, rank, shape, &o);
 }
 
 static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
-				  unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at, uint64_t bytes)
+				  unsigned rank, const uint64_t *shape, const struct npu_tensor_options *o)
 {
+	uint32_t layout = o->layout;
+	uint64_t bytes = o->bytes;
 	if (!one_more(b, &b->ntensors, MAX_TENSORS, "tensors"))
 		return (struct npu_dram){ 0 };
-	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = layout };
+	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = layout,
+				.seeded = o->seeded, .seed = o->seeded ? o->seed : 0 };
 	if (rank < 1 || rank > NPU_MAX_RANK) {
 		npu_fail(&b->error, NPU_ERR_OPERAND, "tensor %s has %u dimensions, 1 to %d are possible",
 			 name ? name : "without a name", rank, NPU_MAX_RANK);
@@ -437,7 +445,7 @@ static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum 
 		return (struct npu_dram){ 0 };
 	}
 	t.bytes = bytes ? bytes : t.bytes;
-	t.addr = take_dram(b, "tensor", name, t.bytes, at);
+	t.addr = take_dram(b, "tensor", name, t.bytes, o->placed ? o->at : NPU_ANYWHERE);
 	if (npu_builder_failed(b))
 		return (struct npu_dram){ 0 };
 	uint32_t index = npu_assembly_tensor(b->assembly, &t);

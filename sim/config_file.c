@@ -15,8 +15,9 @@ static bool refuse_size(const char *path, uint64_t max, struct npu_error *err)
 			(unsigned long long)(max >> 10));
 }
 
-static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+static char *read_descriptor(int fd, const char *path, uint64_t max, bool text_only, uint64_t *nbytes, struct npu_error *err)
 {
+	enum { PART = 1 << 20 };
 	uint64_t size = 0, capacity = 0;
 	char *text = NULL;
 	struct stat st;
@@ -36,7 +37,8 @@ static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *n
 			}
 			text = more;
 		}
-		ssize_t got = read(fd, text + size, capacity - size);
+		uint64_t room = capacity - size;
+		ssize_t got = read(fd, text + size, text_only && room > PART ? PART : room);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0) {
@@ -44,12 +46,13 @@ static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *n
 				 errno == EISDIR ? "it is a folder; name a file" : strerror(errno));
 			break;
 		}
-		if (got == 0) {
+		bool no_text = text_only && got > 0 && memchr(text + size, '\0', (size_t)got);
+		size += (uint64_t)got;
+		if ((got == 0 || no_text) && size <= max) {
 			text[size] = '\0';
 			*nbytes = size;
 			return text;
 		}
-		size += (uint64_t)got;
 		if (size > max) {
 			refuse_size(path, max, err);
 			break;
@@ -59,16 +62,26 @@ static char *read_descriptor(int fd, const char *path, uint64_t max, uint64_t *n
 	return NULL;
 }
 
-char *read_whole_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+static char *read_file(const char *path, uint64_t max, bool text_only, uint64_t *nbytes, struct npu_error *err)
 {
 	if (strcmp(path, "-") == 0)
-		return read_descriptor(STDIN_FILENO, "stdin", max, nbytes, err);
+		return read_descriptor(STDIN_FILENO, "stdin", max, text_only, nbytes, err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		npu_fail(err, NPU_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
 		return NULL;
 	}
-	char *text = read_descriptor(fd, path, max, nbytes, err);
+	char *text = read_descriptor(fd, path, max, text_only, nbytes, err);
 	close(fd);
 	return text;
+}
+
+char *read_whole_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+{
+	return read_file(path, max, false, nbytes, err);
+}
+
+char *read_text_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err)
+{
+	return read_file(path, max, true, nbytes, err);
 }

@@ -8,5 +8,7 @@
 /* Reads a whole file of at most `max` bytes, pipes too; NUL-terminated, malloc'ed. `path` "-" is stdin. NULL with an
  * error for folders, missing and larger files. */
 char *read_whole_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err);
+/* The same, but soon after the first NUL nothing more is read: whoever wants text need not wait for the rest. */
+char *read_text_file(const char *path, uint64_t max, uint64_t *nbytes, struct npu_error *err);
 
 #endif

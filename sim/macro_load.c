@@ -35,7 +35,7 @@ static char *read_include(void *context, const char *path, uint64_t *nbytes, str
 	if (stat(path, &st) != 0)
 		return NULL;
 	if (S_ISREG(st.st_mode))
-		return read_whole_file(path, TEXT_FILE_MAX, nbytes, err);
+		return read_text_file(path, TEXT_FILE_MAX, nbytes, err);
 	npu_fail(err, NPU_ERR_IO, "%s is not a file", path);
 	return NULL;
 }
@@ -128,14 +128,16 @@ struct npu_macro *macro_load(const char *path, const struct macro_load *load, st
 	struct stat st;
 	if (binary && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		return load_mapped(path, (uint64_t)st.st_size, load, err);
-	char *text = read_whole_file(path, binary ? BINARY_FILE_MAX : TEXT_FILE_MAX, &nbytes, err);
+	bool called_text = has_suffix(path, ".npu");
+	char *text = called_text ? read_text_file(path, TEXT_FILE_MAX, &nbytes, err)
+				 : read_whole_file(path, binary ? BINARY_FILE_MAX : TEXT_FILE_MAX, &nbytes, err);
 	if (!text)
 		return NULL;
 	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
 	struct npu_macro *m = NULL;
 	if (nbytes == 0)
 		npu_fail_at(err, NPU_ERR_SYNTAX, name, 0, 0, "the file is empty; a program would be right");
-	else if (binary || is_binary(text, nbytes, has_suffix(path, ".npu")))
+	else if (binary || is_binary(text, nbytes, called_text))
 		m = decode(text, nbytes, name, load, err);
 	else
 		m = assemble(text, nbytes, name, load, err);

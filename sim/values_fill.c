@@ -76,9 +76,7 @@ void values_seeded(const struct npu_tensor *t, uint64_t seed, double *out, uint6
 /* A tensor's own seed decides what the command line does not. */
 static uint64_t seed_of(const struct values_request *r, const struct npu_tensor *t)
 {
-	const struct npu_macro_tensor *own =
-	    r->macro && r->macro->tensors ? &r->macro->tensors[t - r->program->tensors] : NULL;
-	return own && own->seeded ? own->seed + r->seed - 1 : r->seed;
+	return t->seeded ? t->seed + r->seed - 1 : r->seed;
 }
 
 static double magnitude_of(const struct values_request *r, const struct npu_tensor *t)

@@ -67,21 +67,23 @@ static bool read_dir(struct npu_asm *as, enum npu_tensor_dir *out)
 	return npu_asm_expected(as, "in, out, inout or temp");
 }
 
-/* layout=block16 bytes=4096 */
+/* layout=block16 bytes=4096 seed=7 */
 static bool read_tensor_options(struct npu_asm *as, struct npu_tensor *t)
 {
 	while (as->token.kind == NPU_TOKEN_NAME) {
-		bool layout = npu_token_is(&as->token, "layout");
+		bool layout = npu_token_is(&as->token, "layout"), seed = npu_token_is(&as->token, "seed");
 		uint64_t value = 0;
-		if (!layout && !npu_token_is(&as->token, "bytes"))
-			return npu_asm_expected(as, "layout= or bytes=");
+		if (!layout && !seed && !npu_token_is(&as->token, "bytes"))
+			return npu_asm_expected(as, "layout=, bytes= or seed=");
 		npu_asm_advance(as);
 		if (!npu_asm_take_punct(as, '='))
 			return npu_asm_expected(as, "=");
 		if (!(layout ? npu_asm_named_value(as, "layout", NPU_KIND_LAYOUT, &value)
+		      : seed ? npu_asm_number(as, "a seed", NPU_MAX_SEED, &t->seed)
 			     : npu_asm_number(as, "a number of bytes", NPU_DRAM_LIMIT, &t->bytes)))
 			return false;
 		t->layout = layout ? (uint32_t)value : t->layout;
+		t->seeded = t->seeded || seed;
 	}
 	return true;
 }

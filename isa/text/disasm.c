@@ -202,6 +202,10 @@ static void print_tensor(struct npu_out *out, const struct npu_tensor *t)
 		npu_out_text(out, " bytes=");
 		npu_out_uint(out, t->bytes);
 	}
+	if (t->seeded) {
+		npu_out_text(out, " seed=");
+		npu_out_uint(out, t->seed);
+	}
 	print_line_end(out);
 }
 

@@ -13,6 +13,8 @@ static int run(struct cli *cli)
 	unsigned warnings = 0;
 	bool ok = work_config(&work, cli, &err) && work_file(&work, cli, cli->words[0], &err) &&
 		  warn_of_semaphores(&work, cli->words[0], &warnings, &err);
+	if (ok)
+		warn_of_files(&work, &warnings);
 	if (ok && warnings && cli_value(cli, "werror"))
 		status = 1;
 	else if (!ok || !program_output(work.program, path, program_form(path, PROGRAM_BINARY), &err))
@@ -33,7 +35,7 @@ const struct cli_command cmd_asm = {
 	.synopsis = "FILE.npu|- [key=value...]",
 	.summary = "assemble a program into its binary form",
 	.text = "Buffers are placed in the memories of --hw; npu(5) is the language, `npusim isa-reference` prints its instructions. Errors carry file, line, column, a caret, "
-		"and what was being expanded; a semaphore that nobody waits for or nobody posts is a warning. FILE.npu as the output is flat text: every loop unrolled, every address written "
+		"and what was being expanded; a semaphore that nobody waits for or nobody posts is a warning, and so is a `file=` of an input, whose bytes stay where they are. FILE.npu as the output is flat text: every loop unrolled, every address written "
 		"out.\n"
 		"\n"
 		"  npusim asm qk.npu seq=512 -o qk.npub\n",

@@ -9,6 +9,9 @@
  * check`, as warnings. `path` as for check_work(). The number of warnings into *n. False with an error: memory. */
 bool warn_of_semaphores(const struct work *, const char *path, unsigned *n, struct npu_error *);
 
+/* The same of inputs that the source fills from files (file=), which a program does not hold. */
+void warn_of_files(const struct work *, unsigned *n);
+
 /* The option with which they count as errors. */
 #define WERROR_OPTION { "werror", 0, NULL, "exit with status 1 when there are warnings, too" }
 

@@ -93,7 +93,7 @@ START_TEST(an_unknown_version_says_which_one_is_read)
 	struct npu_error err;
 	bytes[8] = 9;
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
-	ck_assert_str_eq(err.text, "version 9 of .npub; this program reads versions 1 and 2");
+	ck_assert_str_eq(err.text, "version 9 of .npub; this program reads versions 1 to 3");
 	bytes[0] = 'x';
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
 	ck_assert_str_eq(err.text, "not a .npub program: it does not begin with its magic number");
@@ -113,18 +113,19 @@ static uint64_t get32(const uint8_t *at)
 	return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
 }
 
-/* What version 1 had: 12 sections, places of 8 bytes, pages of 20. */
-static uint64_t as_version_1(const uint8_t *bytes, uint8_t *out)
+/* What version 1 had: 12 sections, places of 8 bytes, pages of 20. Version 2: 13 as they are. */
+static uint64_t as_version(unsigned version, const uint8_t *bytes, uint8_t *out)
 {
-	enum { HEADER = 64, ENTRY = 32, OLD = 12, PLACES = 1, PAGES = 8 };
-	uint64_t end = HEADER + OLD * ENTRY;
-	memcpy(out, bytes, HEADER + OLD * ENTRY);
-	put32(out + 8, 1);
-	put32(out + 12, OLD);
-	for (unsigned s = 0; s < OLD; s++) {
+	enum { HEADER = 64, ENTRY = 32, PLACES = 1, PAGES = 8 };
+	unsigned sections = 11 + version;
+	uint64_t end = HEADER + sections * ENTRY;
+	memcpy(out, bytes, HEADER + sections * ENTRY);
+	put32(out + 8, version);
+	put32(out + 12, sections);
+	for (unsigned s = 0; s < sections; s++) {
 		const uint8_t *entry = bytes + HEADER + s * ENTRY;
 		uint64_t from = get32(entry + 8), count = get32(entry + 16), now = get32(entry + 4);
-		uint64_t then = s == PLACES ? 8 : s == PAGES ? 20 : now;
+		uint64_t then = version > 1 ? now : s == PLACES ? 8 : s == PAGES ? 20 : now;
 		end = (end + 63) / 64 * 64;
 		put32(out + HEADER + s * ENTRY + 4, then);
 		put32(out + HEADER + s * ENTRY + 8, end);
@@ -143,7 +144,7 @@ START_TEST(version_1_is_read_and_has_no_macros_and_no_lines_of_records)
 	uint8_t *bytes, *old;
 	uint64_t n = encode(program, &bytes);
 	old = calloc(1, n);
-	struct npu_program *again = npu_program_decode(old, as_version_1(bytes, old), "old.npub", &err);
+	struct npu_program *again = npu_program_decode(old, as_version(1, bytes, old), "old.npub", &err);
 	ck_assert_msg(again != NULL, "%s", err.text);
 	ck_assert_uint_eq(again->hash, program->hash);
 	ck_assert_uint_gt(program->ncalls, 0);
@@ -169,6 +170,77 @@ START_TEST(version_1_is_read_and_has_no_macros_and_no_lines_of_records)
 }
 END_TEST
 
+START_TEST(version_2_is_read_and_has_no_seeds)
+{
+	struct rng rng = { 9 };
+	struct npu_error err;
+	struct npu_program *program = random_program(&rng, 60);
+	uint8_t *bytes, *old = NULL;
+	uint64_t n = encode(program, &bytes);
+	unsigned seeds = 0;
+	old = calloc(1, n);
+	struct npu_program *again = npu_program_decode(old, as_version(2, bytes, old), "old.npub", &err);
+	ck_assert_msg(again != NULL, "%s", err.text);
+	ck_assert_uint_eq(again->hash, program->hash);
+	ck_assert_uint_eq(again->ncalls, program->ncalls);
+	for (uint32_t i = 0; i < again->ntensors; i++) {
+		seeds += program->tensors[i].seeded;
+		ck_assert(!again->tensors[i].seeded);
+	}
+	ck_assert_uint_gt(seeds, 0);
+	free(old);
+	free(bytes);
+	npu_program_free(program);
+	npu_program_free(again);
+}
+END_TEST
+
+START_TEST(a_seed_of_no_tensor_or_of_an_output_is_refused)
+{
+	enum { SEEDS = 13 };
+	struct npu_error err;
+	struct npu_assembly *assembly = npu_assembly_new("seeds");
+	struct npu_tensor t = { .dtype = NPU_INT8, .rank = 1, .shape = { 4 }, .seeded = true, .seed = NPU_MAX_SEED };
+	for (unsigned i = 0; i < 3; i++) {
+		t.name = (const char *const[]){ "a", "b", "c" }[i];
+		t.dir = i == 2 ? NPU_TENSOR_OUT : NPU_TENSOR_IN;
+		t.seeded = i < 2;
+		t.addr = 4 * i;
+		npu_assembly_tensor(assembly, &t);
+	}
+	struct npu_program *program = npu_assembly_finish(assembly, &err);
+	uint8_t *bytes;
+	uint64_t n = encode(program, &bytes);
+	uint8_t *seeds = bytes + get32(bytes + 64 + SEEDS * 32 + 8);
+	const struct {
+		unsigned first, second;
+		const char *says;
+	} wrong[] = { { 0, 0, "damaged: seed 1 is of tensor 0" },
+		      { 1, 0, "damaged: seed 1 is of tensor 0" },
+		      { 0, 3, "damaged: seed 1 is of tensor 3" },
+		      { 0, 2, "tensor c: the program fills it: a seed is for inputs" } };
+	for (unsigned i = 0; i < 4; i++) {
+		put32(seeds, wrong[i].first);
+		put32(seeds + 16, wrong[i].second);
+		ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
+		ck_assert_str_eq(err.text, wrong[i].says);
+	}
+	put32(seeds, 0);
+	put32(seeds + 16, 1);
+	seeds[16 + 15] = 0x80;
+	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
+	ck_assert_str_eq(err.text, "tensor b: its seed must be at most 2^63 - 1");
+	seeds[16 + 15] = 0;
+	struct npu_program *again = npu_program_decode(bytes, n, "t.npub", &err);
+	ck_assert_msg(again != NULL, "%s", err.text);
+	ck_assert_uint_eq(again->tensors[0].seed, NPU_MAX_SEED);
+	ck_assert_uint_eq(again->tensors[1].seed, NPU_MAX_SEED >> 7);
+	npu_program_free(again);
+	npu_program_free(program);
+	free(bytes);
+}
+END_TEST
+
 START_TEST(a_use_of_a_macro_in_a_later_one_is_refused)
 {
 	struct npu_error err;
@@ -183,12 +255,13 @@ START_TEST(a_use_of_a_macro_in_a_later_one_is_refused)
 	struct npu_program *program = npu_assembly_finish(assembly, &err);
 	uint8_t *bytes;
 	uint64_t n = encode(program, &bytes);
-	/* The last members of the file: u32 name, file, line, call of each. */
-	put32(bytes + n - 32 + 12, 2);
+	/* u32 name, file, line, call of each. */
+	uint8_t *calls = bytes + get32(bytes + 64 + 12 * 32 + 8);
+	put32(calls + 12, 2);
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
 	ck_assert_str_eq(err.text, "use of a macro 1 stands in use 2 of a macro, of 0");
-	put32(bytes + n - 32 + 12, 0);
-	put32(bytes + n - 16 + 4, 77);
+	put32(calls + 12, 0);
+	put32(calls + 16 + 4, 77);
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
 	ck_assert_ptr_nonnull(strstr(err.text, "use of a macro 2 was written in file 77 of "));
 	free(bytes);
@@ -340,6 +413,10 @@ static Suite *npub_suite(void)
 	tcase_add_test(tests, a_truncated_file_says_where_it_ends);
 	tcase_add_test(tests, an_unknown_version_says_which_one_is_read);
 	tcase_add_test(tests, version_1_is_read_and_has_no_macros_and_no_lines_of_records);
+	tcase_add_test(tests, version_2_is_read_and_has_no_seeds);
+	tcase_add_test(tests, a_seed_of_no_tensor_or_of_an_output_is_refused);
+	tcase_add_test(tests, version_2_is_read_and_has_no_seeds);
+	tcase_add_test(tests, a_seed_of_no_tensor_or_of_an_output_is_refused);
 	tcase_add_test(tests, a_use_of_a_macro_in_a_later_one_is_refused);
 	tcase_add_test(tests, a_changed_byte_is_refused_or_leaves_a_sound_program);
 	tcase_add_test(tests, sections_may_not_overlap);

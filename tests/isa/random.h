@@ -168,6 +168,8 @@ static inline void add_random_names(struct rng *rng, struct npu_assembly *assemb
 			.rank = 1 + rng_below(rng, 5),
 			.shape = { 12, 4, 6, 2, 8 },
 		};
+		t.seeded = (t.dir == NPU_TENSOR_IN || t.dir == NPU_TENSOR_INOUT) && rng_one_in(rng, 2);
+		t.seed = t.seeded ? rng_next(rng) >> (1 + rng_below(rng, 63)) : 0;
 		t.bytes = rng_one_in(rng, 3) ? npu_tensor_bytes(&t) + 64 : 0;
 		npu_assembly_tensor(assembly, &t);
 		npu_assembly_buffer(assembly, &(struct npu_buffer){ names[rng_below(rng, 6)],

@@ -364,8 +364,12 @@ START_TEST(options_of_a_tensor_say_where_how_long_and_in_which_layout)
 	ck_assert_uint_eq(c.bytes, 4 * 16 * 16 * 2);
 	struct npu_dram d = npu_tensor_with(b, "D", NPU_FP16, NPU_TENSOR_IN, 2, shape, NULL);
 	ck_assert_uint_eq(d.bytes, 800);
+	o = (struct npu_tensor_options){ .size = sizeof o, .seeded = 1, .seed = 7 };
+	npu_tensor_with(b, "E", NPU_FP16, NPU_TENSOR_IN, 2, shape, &o);
 	struct npu_program *p = npu_builder_finish(b, &err);
 	ck_assert_ptr_nonnull(p);
+	ck_assert(!p->tensors[2].seeded && p->tensors[3].seeded);
+	ck_assert_uint_eq(p->tensors[3].seed, 7);
 	ck_assert_uint_eq(p->tensors[0].bytes, 8192);
 	ck_assert_uint_eq(p->tensors[1].layout, NPU_LAYOUT_BLOCK16);
 	ck_assert_uint_eq(p->tensors[2].layout, NPU_LAYOUT_ROW);
@@ -392,6 +396,8 @@ START_TEST(options_of_a_tensor_that_cannot_be_are_refused)
 	expect_option_refused(&(struct npu_tensor_options){ .size = 0 }, "options of 0 bytes");
 	expect_option_refused(&(struct npu_tensor_options){ .size = sizeof(struct npu_tensor_options), .bytes = 799 },
 			      "tensor A takes 800 bytes, more than the 799 given");
+	expect_option_refused(&(struct npu_tensor_options){ .size = sizeof(struct npu_tensor_options), .seed = 7 },
+			      "tensor A: a seed, and seeded is 0");
 	expect_option_refused(&newer.known, "options that this version does not know");
 	expect_option_refused(&(struct npu_tensor_options){ .size = sizeof(struct npu_tensor_options),
 							    .bytes = UINT64_MAX },

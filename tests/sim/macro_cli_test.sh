@@ -147,6 +147,30 @@ says 1 'data/copy.npu:6:10: local is 16 x 64 and makes rows 16, but dram is 32 x
 sed -i 's/{16, 64}//; s/32\] fp16 out/32] fp16 out seed=3/' data/copy.npu
 says 2 'data/copy.npu:2:33: the program fills B: seed= is for inputs' run data/copy.npu --values
 
+# A seed goes with the program, as text and as bytes; a file does not, and asm says so.
+printf '%s\n' '.tensor A[32, 32] fp16 in seed=7' '.tensor B[32, 32] fp16 out' '.sram a[32, 32] fp16' '.sem full' \
+    'load a, A post full' 'store B, a wait full' >data/seed.npu
+sed 's/ seed=7//' data/seed.npu >data/other.npu
+says 0 '' asm data/seed.npu -o data/seed.npub
+says 0 '' disasm data/seed.npub -o data/flat.npu
+grep -qx '\.tensor A\[32, 32\] fp16 in dram:0x0 seed=7' data/flat.npu || fail "flat text has no seed: $(cat data/flat.npu)"
+says 0 '' asm data/flat.npu -o data/twice.npub
+cmp data/seed.npub data/twice.npub || fail 'flat text with a seed makes other bytes'
+for f in seed.npu seed.npub flat.npu other.npu; do
+    says 0 '' run data/$f --values --dump B=$f.bin
+done
+cmp seed.npu.bin seed.npub.bin && cmp seed.npu.bin flat.npu.bin || fail 'the seed is not that of the source'
+cmp -s seed.npu.bin other.npu.bin && fail 'the seed changes nothing'
+printf '%s\n' '.tensor A[32, 32] fp16 in file="ones.bin"' '.sram a[32, 32] fp16' 'load a, A' >data/file.npu
+says 0 '' asm data/file.npu -o data/file.npub
+says 1 'data/file.npu:1:32: warning: the bytes of data/ones.bin are not in the program: run --values --tensor A=data/ones.bin has them' \
+    asm data/file.npu -o none.npub --werror
+[ ! -e none.npub ] || fail 'asm --werror writes'
+# Nothing is placed in the room behind a tensor.
+printf '%s\n' '.tensor A[64, 64] fp16 in bytes=16384' '.tensor B[64, 64] fp16 in' >data/room.npu
+says 0 '' asm data/room.npu -o room.npu
+grep -q '^\.tensor B\[64, 64\] fp16 in dram:0x4000$' room.npu || fail "B lies in the room of A: $(cat room.npu)"
+
 # A file that a tensor names is looked at where it is named, in every command.
 for command in run check 'run --values' 'asm -o x.npub'; do
     printf '%s\n' '.sram a[32, 32] fp16' '.tensor A[32, 32] fp16 in file="none.bin"' 'load a, A' >data/file.npu
@@ -171,7 +195,13 @@ truncate -s 20G long.npub
 says 2 'long.npub: larger than 8388608 KiB, the most that is read' run long.npub
 mv long.npub long.npu
 says 2 'long.npu: larger than 1048576 KiB, the most that is read' run long.npu
+truncate -s 1G long.npu
+status=0
+(ulimit -t 1; "$NPUSIM" asm long.npu -o x.npub 2>err >out) || status=$?
+[ $status = 2 ] && [ "$(head -1 err)" = 'npusim: long.npu:1:1: byte 0x00: this is no text' ] || fail "a GiB of NULs: $status, $(head -1 err)"
 rm long.npu
+printf 'sync.load\nsync.load ; a\0b\n' >nul.npu
+says 2 'nul.npu:2:14: byte 0x00: this is no text' check nul.npu
 
 # What a reference may say: of a program that copies, every way to say "the same", and other things.
 copies() {

@@ -149,23 +149,44 @@ static bool take_dram(struct npu_mac *s, const struct npu_mac_decl *d, uint64_t 
 	return true;
 }
 
+/* bytes=: room behind the elements, of which nothing else is placed. */
+static bool read_tensor_bytes(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o, uint64_t *out)
+{
+	int64_t bytes = (int64_t)o->bytes;
+	if (d->bytes && !npu_mac_int_in(s, d->bytes, "bytes", (int64_t)o->bytes, (int64_t)NPU_DRAM_LIMIT, &bytes))
+		return false;
+	*out = (uint64_t)bytes;
+	return true;
+}
+
+static bool read_seed(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o, struct npu_tensor *t)
+{
+	int64_t seed;
+	if (!d->seed)
+		return true;
+	if (!npu_mac_int_in(s, d->seed, "seed", 0, (int64_t)NPU_MAX_SEED, &seed))
+		return false;
+	if (d->dir == NPU_TENSOR_OUT || d->dir == NPU_TENSOR_TEMP)
+		return npu_mac_refuse(s, d->seed->span, "the program fills %s: seed= is for inputs", o->name);
+	if (d->file)
+		return npu_mac_refuse(s, d->seed->span, "%s has file= already: seed= is for random contents", o->name);
+	t->seeded = true;
+	t->seed = (uint64_t)seed;
+	return true;
+}
+
 static bool add_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
 {
 	struct npu_tensor t = { .name = o->name,
-				.addr = o->addr,
-				.bytes = o->bytes,
 				.dtype = o->dtype,
 				.layout = o->layout,
 				.dir = (enum npu_tensor_dir)d->dir,
 				.rank = o->rank };
 	for (unsigned i = 0; i < o->rank; i++)
 		t.shape[i] = o->dim[i].length;
-	if (d->bytes) {
-		int64_t bytes;
-		if (!npu_mac_int_in(s, d->bytes, "bytes", (int64_t)o->bytes, (int64_t)NPU_DRAM_LIMIT, &bytes))
-			return false;
-		t.bytes = (uint64_t)bytes;
-	}
+	if (!read_tensor_bytes(s, d, o, &t.bytes) || !take_dram(s, d, t.bytes, &o->addr) || !read_seed(s, d, o, &t))
+		return false;
+	t.addr = o->addr;
 	if (s->ntensors == s->tensor_room) {
 		uint32_t room = s->tensor_room ? 2 * s->tensor_room : 16;
 		struct npu_macro_tensor *grown = realloc(s->tensors, room * sizeof *grown);
@@ -223,19 +244,7 @@ static bool take_file(struct npu_mac *s, const struct npu_mac_decl *d, const str
 static bool describe_tensor(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
 {
 	struct npu_macro_tensor *t = &s->tensors[o->index];
-	int64_t seed;
 	bool out = d->dir == NPU_TENSOR_OUT || d->dir == NPU_TENSOR_INOUT;
-	if (d->seed) {
-		if (!npu_mac_int_in(s, d->seed, "seed", 0, INT64_MAX, &seed))
-			return false;
-		if (d->dir == NPU_TENSOR_OUT)
-			return npu_mac_refuse(s, d->seed->span, "the program fills %s: seed= is for inputs", o->name);
-		if (d->file)
-			return npu_mac_refuse(s, d->seed->span, "%s has file= already: seed= is for random contents",
-					      o->name);
-		t->seeded = true;
-		t->seed = (uint64_t)seed;
-	}
 	if (d->file && !take_file(s, d, o, t))
 		return false;
 	if (!d->value)
@@ -276,8 +285,7 @@ static bool declare_tensor(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	struct npu_mac_object *o = new_object(s, d, NPU_MAC_TENSOR_OBJECT);
 	return o && is_first(s, d, &d->symbol->tensor, "tensor") && read_type_and_layout(s, d, o) &&
-	       read_geometry(s, d, o) && take_dram(s, d, o->bytes, &o->addr) &&
-	       add_tensor(s, d, o) && bind_object(s, d, o) && describe_tensor(s, d, o);
+	       read_geometry(s, d, o) && add_tensor(s, d, o) && bind_object(s, d, o) && describe_tensor(s, d, o);
 }
 
 /* ---- buffers ---- */

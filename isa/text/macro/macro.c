@@ -430,7 +430,8 @@ struct npu_macro *npu_macro_text(const char *text, uint64_t nbytes, const char *
 			    "lines end in CR alone; LF, or CR and LF, would be right");
 		return NULL;
 	}
-	bool plain = !uses_macros(text, text + nbytes);
+	/* A NUL makes it no text at all, wherever it stands. */
+	bool plain = !memchr(text, '\0', nbytes) && !uses_macros(text, text + nbytes);
 	struct npu_program *program = plain ? npu_asm_flat(text, nbytes, file, &flat) : NULL;
 	if (program && options->nparams) {
 		npu_fail(err, NPU_ERR_VALUE, "%s: %s has no .param at all", options->params[0], file);
