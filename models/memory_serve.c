@@ -239,44 +239,57 @@ static inline __attribute__((always_inline)) void run_cycles(const struct bank_m
 	}
 }
 
-/* Cycles [from, to) in which a DMA port and a stream meet in layer 0 of bank word `w`, and neither has a beat under way: how
+/* How many of `n` beats of a burst pass before one that asks for banks of `ask`, which has the asks of the cycles that they
+ * fall into. */
+static uint64_t beats_free(const struct bank_map *map, struct burst *b, const uint64_t *ask, uint64_t n)
+{
+	struct place at = b->place;
+	uint32_t words = b->regular;
+	/* Its last word in the group is behind them all, but for the last beat of a burst. */
+	if (n > 1 && n * words > (uint64_t)at.behind)
+		n = 1;
+	uint64_t row = ((UINT64_C(1) << words) - 1) << at.base, k = 0;
+	while (k < n && !((row << at.bank) & ask[k])) {
+		k++;
+		at.bank += words;
+		if (at.bank + words <= map->group_banks)
+			continue;
+		if (at.bank < map->group_banks)
+			break;
+		at.bank = 0;
+	}
+	at.word += (uint32_t)k * words;
+	at.behind -= (int32_t)((uint32_t)k * words);
+	b->place = at.behind > 0 ? at : place_of(map, at.word);
+	return k;
+}
+
+/* Cycles [from, to) in which a DMA port and a stream meet in the SRAM's first bank word, and neither has a beat under way: how
  * many of them pass until one is denied, a beat of a burst is no simple one, or a burst ends. `ask` is what the stream's beats
  * want. */
-static uint64_t pass_together(const struct bank_map *map, struct port *d, unsigned w, const uint64_t *ask, uint64_t from,
-			      uint64_t to)
+static uint64_t pass_together(const struct bank_map *map, struct port *d, const uint64_t *ask, uint64_t from, uint64_t to)
 {
-	if (!port_dma_ready(d, from))
-		return (d->ready_until < to ? d->ready_until : to) - from;
-	if (w != BANK_SRAM)
-		return 0;
-	uint64_t ready = d->ready, n = (d->ready_until < to ? d->ready_until : to) - from, k = 0;
-	bool in_turn = ready & (ready - 1), ends = false, denied = false;
-	while (k < n && !ends && !denied) {
+	uint64_t limit = d->ready_until < to ? d->ready_until : to, ready = d->ready, k = 0;
+	bool in_turn = ready & (ready - 1);
+	while (from + k < limit) {
 		unsigned c = port_dma_turn(d, ready);
 		struct burst *b = &d->pool[d->head[c]];
 		if (!burst_is_simple(map, b))
 			break;
-		uint64_t end = in_turn ? k + 1 : k + b->left < n ? k + b->left : n, begin = k;
-		while (k < end) {
-			denied = burst_beat(b) & ask[k];
-			if (denied)
-				break;
-			place_move(map, &b->place, b->regular, b->regular);
-			k++;
-			if (b->place.bank + b->regular > map->group_banks)
-				break;
-		}
-		if (k == begin)
+		uint64_t most = limit - from - k < b->left ? limit - from - k : b->left;
+		uint64_t n = beats_free(map, b, ask + k, in_turn ? 1 : most);
+		if (!n)
 			break;
-		b->left -= (uint32_t)(k - begin);
+		k += n;
+		b->left -= (uint32_t)n;
 		d->last = c;
-		ends = !b->left;
-		if (!ends)
+		if (b->left)
 			continue;
 		port_tell(d, NPU_STATE_BUSY, from, from + k);
 		port_dma_pop(d, c, from + k);
+		return k;
 	}
-	if (k && !ends)
+	if (k)
 		port_tell(d, NPU_STATE_BUSY, from, from + k);
 	return k;
 }
@@ -286,16 +299,21 @@ static void run_dma_and_stream(const struct bank_map *map, uint64_t turn[PORTS],
 			       uint64_t from, uint64_t to)
 {
 	const uint64_t *ask = s->ahead.ask[w] + (ahead_left(s) ? ahead_index(s) : 0);
-	uint64_t dma = d->under_way ? d->need.ask[w].layer[0] : 0, stream = s->under_way ? s->need.ask[w].layer[0] : 0;
 	bool dma_waits = d->under_way, stream_waits = s->under_way;
+	uint64_t dma = dma_waits ? d->need.ask[w].layer[0] : 0, stream = stream_waits ? s->need.ask[w].layer[0] : 0;
 	for (uint64_t t = from; t < to; t++) {
 		if (!dma_waits && !stream_waits) {
-			uint64_t n = pass_together(map, d, w, ask, t, to);
-			ask += n;
-			s->passed += n;
-			t += n;
-			if (t == to)
-				break;
+			uint64_t n = 0;
+			if (!port_dma_ready(d, t))
+				n = (d->ready_until < to ? d->ready_until : to) - t;
+			else if (w == BANK_SRAM)
+				n = pass_together(map, d, ask, t, to);
+			if (n) {
+				ask += n;
+				s->passed += n;
+				t += n - 1;
+				continue;
+			}
 		}
 		if (!stream_waits)
 			stream = *ask++;
@@ -305,13 +323,13 @@ static void run_dma_and_stream(const struct bank_map *map, uint64_t turn[PORTS],
 			dma = d->need.ask[w].layer[0];
 		}
 		uint64_t contested = dma & stream;
+		dma_waits = stream_waits = false;
 		if (contested) {
-			stream = settle_two(turn, d->engine, s->engine, contested);
-			dma = stream;
-			stream = contested & ~stream;
+			dma = settle_two(turn, d->engine, s->engine, contested);
+			stream = contested & ~dma;
+			dma_waits = dma;
+			stream_waits = stream;
 		}
-		dma_waits = contested && dma;
-		stream_waits = contested && stream;
 		if (dma_waits)
 			port_tell(d, lost_state(w), t, t + 1);
 		else
@@ -325,6 +343,46 @@ static void run_dma_and_stream(const struct bank_map *map, uint64_t turn[PORTS],
 	d->need.ask[w].layer[0] = dma_waits ? dma : 0;
 	s->under_way = stream_waits;
 	s->need.ask[w].layer[0] = stream_waits ? stream : 0;
+}
+
+/* Cycles [from, to) of a DMA port and a stream, if all that matters in them is layer 0 of one bank word; false: it is not
+ * so. */
+static bool serve_dma_and_stream(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], struct port *d, struct port *s,
+				 uint64_t from, uint64_t to, const struct words *words)
+{
+	unsigned w = words->word[0];
+	if (words->n != 1 || !d->channels || s->channels || d->meets_itself || s->meets_itself ||
+	    (d->under_way && d->need.ask[w].layer[1]) || (s->under_way && s->need.ask[w].layer[1]))
+		return false;
+	for (uint64_t t = from, cycles; t < to; t += cycles) {
+		cycles = to - t;
+		if (!s->under_way && !d->under_way) {
+			if (s->ahead.n && s->quiet_until > s->passed && ahead_left(s)) {
+				uint64_t quiet = s->quiet_until - s->passed;
+				cycles = quiet < cycles ? quiet : cycles;
+				s->passed += cycles;
+				port_dma_pass(d, t, t + cycles);
+				continue;
+			}
+			if (!ahead_left(s) && !port_dma_ready(d, t)) {
+				cycles = (d->ready_until < to ? d->ready_until : to) - t;
+				s->passed += cycles;
+				continue;
+			}
+		}
+		if (cycles > s->under_way && !ahead_left(s)) {
+			look_ahead(map, s, words);
+			/* It may be quiet. */
+			if (!s->under_way && !d->under_way && s->quiet_until > s->passed) {
+				cycles = 0;
+				continue;
+			}
+		}
+		uint64_t beats = ahead_left(s) + s->under_way;
+		cycles = beats < cycles ? beats : cycles;
+		run_dma_and_stream(map, turn[w], w, d, s, t, t + cycles);
+	}
+	return true;
 }
 
 /* How many cycles can be run at once from now on: every port asks layer 0 of bank word `w` at most, and beats of streams are
@@ -395,6 +453,8 @@ void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], u
 			ports[i]->ahead.first = 0;
 			ports[i]->walkers_placed = false;
 		}
+	if (n == 2 && serve_dma_and_stream(map, turn, ports[0], ports[1], from, to, &w))
+		return;
 	for (uint64_t t = from, cycles; t < to; t += cycles) {
 		cycles = quiet_cycles(map, ports, n, t, to - t, &w);
 		if (cycles) {
@@ -404,9 +464,7 @@ void serve_ports(const struct bank_map *map, uint64_t turn[BANK_WORDS][PORTS], u
 		}
 		cycles = simple_cycles(map, ports, n, to - t, &w);
 		if (cycles) {
-			if (n == 2 && ports[0]->channels && !ports[1]->channels)
-				run_dma_and_stream(map, turn[w.word[0]], w.word[0], ports[0], ports[1], t, t + cycles);
-			else if (n == 2)
+			if (n == 2)
 				run_cycles(map, turn[w.word[0]], w.word[0], ports, 2, t, t + cycles);
 			else
 				run_cycles(map, turn[w.word[0]], w.word[0], ports, n, t, t + cycles);

@@ -364,31 +364,48 @@ static uint64_t step_over(struct walker *w, const struct memory_walk *walk)
 	return n;
 }
 
+/* A row of which the words lie at both ends of a group, or in two. */
+static uint64_t edge_row(const struct bank_map *map, struct place at, uint32_t words, struct ahead *ahead, uint32_t i)
+{
+	uint64_t deep = 0;
+	unsigned bank_word;
+	uint32_t taken;
+	for (; words; words -= taken)
+		deep |= ahead_add(ahead, BANK_SRAM, i, place_take(map, &at, words, &taken, &bank_word));
+	return deep;
+}
+
 /* The same where a beat is a row of a few neighbouring words, and rows lie alike: what arrays mostly do. */
 static void rows_ahead(const struct bank_map *map, struct walker *w, const struct memory_walk *walk, struct ahead *ahead)
 {
 	uint64_t end = ahead->first + ahead->n < walk->end ? ahead->first + ahead->n : walk->end;
-	uint32_t stride = w->lie.stride, row_words = w->lie.row_words;
-	uint64_t row = (UINT64_C(1) << row_words) - 1;
+	uint32_t stride = w->lie.stride, row_words = w->lie.row_words, banks_of_row = w->row_banks;
+	uint32_t begin = (uint32_t)(w->next - ahead->first), rows = (uint32_t)(end - w->next);
+	uint64_t row = (UINT64_C(1) << row_words) - 1, *ask = ahead->ask[BANK_SRAM] + begin;
+	uint32_t group_banks = map->group_banks, inside = group_banks - row_words;
 	struct place place = w->place;
-	for (uint32_t i = (uint32_t)(w->next - ahead->first); ahead->first + i < end; i++) {
-		uint64_t deep;
-		if (place.bank + row_words <= map->group_banks) {
-			deep = ahead_add(ahead, BANK_SRAM, i, row << (place.base + place.bank));
+	for (uint32_t k = 0; k < rows; k++) {
+		uint64_t deep = 0;
+		if (place.bank <= inside) {
+			uint64_t banks = row << (place.base + place.bank), again = ask[k] & banks;
+			ask[k] |= banks;
+			if (again)
+				deep = ahead_add_again(ahead, BANK_SRAM, begin + k, again);
 		} else {
-			struct place at = place;
-			unsigned bank_word;
-			uint32_t taken;
-			deep = 0;
-			for (uint32_t n = row_words; n; n -= taken)
-				deep |= ahead_add(ahead, BANK_SRAM, i, place_take(map, &at, n, &taken, &bank_word));
+			deep = edge_row(map, place, row_words, ahead, begin + k);
 		}
-		if (deep && i < ahead->n)
-			ahead->n = i;
-		ahead->busy |= UINT32_C(1) << i;
-		place_move(map, &place, stride, w->row_banks);
+		if (deep && begin + k < ahead->n)
+			ahead->n = begin + k;
+		place.word += stride;
+		place.behind -= (int32_t)stride;
+		if (place.behind <= 0) {
+			place = place_of(map, place.word);
+			continue;
+		}
+		place.bank += banks_of_row;
+		place.bank -= place.bank >= group_banks ? group_banks : 0;
 	}
-	uint32_t rows = (uint32_t)(end - w->next);
+	ahead->busy |= (uint32_t)((UINT64_C(1) << rows) - 1) << begin;
 	w->place = place;
 	w->row += rows;
 	w->offset += (rows * stride) << map->word_shift;
