@@ -93,7 +93,8 @@ static const char *const counted[] = {
 	"gemv n=300 k=1000 weights=int8",
 	"gemv n=301 k=100 dtype=int8",
 	"decode_attention_paged batch=3 seq=500 seq_min=17 heads=8 kv_heads=2",
-	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 kv_group=half splits=3 kv_layout=kv_page_head",
+	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 kv_group=half splits=3 "
+	"kv_layout=kv_page_head",
 	"decode_attention_paged batch=2 seq=500 heads=4 kv_heads=4 kv=int4 kv_group=token dequant=matrix page=8",
 	"prefill_attention_paged batch=2 seq=500 seq_min=300 chunk=100 heads=4 kv_heads=2 tile_q=48",
 };
@@ -172,7 +173,8 @@ START_TEST(a_ping_pong_takes_as_long_as_its_longest_stage)
 	snprintf(words, sizeof words, "%s --hw %s --instructions", pipelines[_i / PRESETS], preset);
 	char *report = run(words);
 	uint64_t cycles = number(report, "", "cycles"), ends = fill_and_drain(report, p, cycles), longest = 0;
-	const uint64_t load = number(report, "engines load", "active"), store = number(report, "engines store", "active");
+	const uint64_t load = number(report, "engines load", "active"),
+		       store = number(report, "engines store", "active");
 	const uint64_t stage[] = {
 		load + store,
 		number(report, "engines matrix", "active"),
@@ -270,6 +272,17 @@ static uint64_t sequential(unsigned rows, const char *preset)
 	return cycles;
 }
 
+/* Cycles of the 16 MiB in the best of 32, 64 and 128 KiB a load. */
+static uint64_t fastest_stream(const char *preset)
+{
+	uint64_t fastest = UINT64_MAX;
+	for (unsigned rows = 128; rows <= 512; rows *= 2) {
+		uint64_t cycles = sequential(rows, preset);
+		fastest = cycles < fastest ? cycles : fastest;
+	}
+	return fastest;
+}
+
 static const struct {
 	const char *preset;
 	unsigned batch;
@@ -278,20 +291,16 @@ static const struct {
 /* 4,096 tokens of 8 kv heads are 16 MiB, in pages of 16 tokens that lie anywhere. */
 START_TEST(paged_decode_reads_at_nine_tenths_of_a_sequential_stream)
 {
-	uint64_t batch = decoders[_i].batch, fastest = UINT64_MAX;
+	uint64_t batch = decoders[_i].batch, fastest = fastest_stream(decoders[_i].preset);
 	char words[200];
-	for (unsigned rows = 128; rows <= 512; rows *= 2) {
-		uint64_t cycles = sequential(rows, decoders[_i].preset);
-		fastest = cycles < fastest ? cycles : fastest;
-	}
 	snprintf(words, sizeof words,
 		 "decode_attention_paged batch=%u seq=4096 heads=32 kv_heads=8 head_dim=128 page=16 --hw %s",
 		 decoders[_i].batch, decoders[_i].preset);
 	char *report = run(words);
 	uint64_t cycles = number(report, "", "cycles"), bytes = number(report, "overlap dram", "read_bytes");
 	ck_assert_uint_ge(bytes, batch << 24);
-	ck_assert_msg(100 * bytes * fastest >= (90 * cycles) << 24, "%" PRIu64 " cycles, a stream takes %" PRIu64, cycles,
-		      batch * fastest);
+	ck_assert_msg(100 * bytes * fastest >= (90 * cycles) << 24, "%" PRIu64 " cycles, a stream takes %" PRIu64,
+		      cycles, batch * fastest);
 	free(report);
 }
 END_TEST
@@ -376,9 +385,11 @@ START_TEST(int4_weights_pass_at_nine_tenths_of_a_pure_stream)
 	char *report = run(words);
 	uint64_t bytes = number(report, "overlap dram", "read_bytes");
 	ck_assert_uint_eq(bytes, 4096 * 4096 / 2 + 4096 * 4096 / 128 * 2 + streams[_i].m * 4096 * 2);
-	double stream = stream_ns(streams[_i].preset, bytes, streams[_i].clock_ns);
+	double alone = stream_ns(streams[_i].preset, bytes, streams[_i].clock_ns);
+	double loads = (double)fastest_stream(streams[_i].preset) * (double)bytes / (1 << 24);
 	double cycles = (double)number(report, "", "cycles");
-	ck_assert_msg(stream >= 0.9 * cycles, "%s: %.0f cycles, the stream alone %.0f", words, cycles, stream);
+	ck_assert_msg(alone >= 0.9 * cycles, "%s: %.0f cycles, the stream alone %.0f", words, cycles, alone);
+	ck_assert_msg(loads >= 0.9 * cycles, "%s: %.0f cycles, loads one after the other %.0f", words, cycles, loads);
 	free(report);
 }
 END_TEST
