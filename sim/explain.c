@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const struct {
-	const char *text, *title, *advice;
+	const char *text, *title, *advice, *ideal;
 	double least;
 } rules[EXPLAIN_RULES] = {
-#define RULE(NAME, text, least, title, advice) [EXPLAIN_##NAME] = { text, title, advice, least },
+#define RULE(NAME, text, ideal, least, title, advice) [EXPLAIN_##NAME] = { text, title, advice, ideal, least },
 #include "sim/explain.def"
 };
 
@@ -43,6 +43,8 @@ static bool in_service(unsigned state) { return account_state_group((enum npu_st
 
 static void read_engines(struct explain *x)
 {
+	x->has_path = number(x->report, "critical_path.segments") > 0;
+	x->hand_off = number(x->report, "critical_path.hand_off");
 	for (unsigned e = 0; e < NPU_ENGINES; e++) {
 		char path[64];
 		snprintf(path, sizeof(path), "engines.%s", npu_engine_name((enum npu_engine)e));
@@ -51,6 +53,10 @@ static void read_engines(struct explain *x)
 			x->states[e][s] = state_of(engine, (enum npu_state)s);
 			x->active[e] += in_service(s) ? x->states[e][s] : 0;
 		}
+		snprintf(path, sizeof(path), "critical_path.engines.%s", npu_engine_name((enum npu_engine)e));
+		engine = report_value(x->report, path);
+		for (unsigned s = 0; s < NPU_STATES; s++)
+			x->path[e][s] = state_of(engine, (enum npu_state)s);
 	}
 }
 
@@ -95,16 +101,20 @@ static const json_t *value_of(const json_t *report, const char *key)
 	return report_value(report, path);
 }
 
-/* Whether a kernel's parameter may be that word. */
-static bool is_choice(const json_t *report, const char *key, const char *word)
+/* Whether a kernel's parameter may be that word, and that is a step on: choices go from the wide type to the narrow one, from one
+ * buffer to several. */
+static bool is_step(const json_t *report, const char *key, const char *from, const char *word)
 {
 	const struct npu_kernel *kernel = npu_kernel_find(report_text(report, "command.subject"));
 	int i = kernel ? npu_param_index(kernel, key) : -1;
+	bool past = false;
 	if (i < 0 || kernel->params[i].type != NPU_PARAM_CHOICE)
 		return i < 0;
-	for (const char *const *choice = kernel->params[i].choices; *choice; choice++)
+	for (const char *const *choice = kernel->params[i].choices; *choice; choice++) {
 		if (strcmp(*choice, word) == 0)
-			return true;
+			return past;
+		past = past || strcmp(*choice, from) == 0;
+	}
 	return false;
 }
 
@@ -122,7 +132,7 @@ static bool apply(const json_t *report, const char *item, char *out, size_t room
 	snprintf(was, sizeof(was), "%s=", key);
 	char *before = strstr(out, was);
 	if (item[length] == '=') {
-		if (!text || strcmp(text, operand) == 0 || !is_choice(report, key, operand))
+		if (!text || strcmp(text, operand) == 0 || !is_step(report, key, text, operand))
 			return false;
 		return (size_t)snprintf(out + used, room - used, "%s%s=%s", used ? " " : "", key, operand) < room - used;
 	}
@@ -155,6 +165,8 @@ static void add_tries(const struct explain *x, struct explain_finding *f)
 }
 
 /* ---- findings ---- */
+
+const char *explain_rule_ideal(enum explain_rule rule) { return rules[rule].ideal; }
 
 static bool is_worth_it(const struct explain *x, const struct explain_finding *f)
 {
@@ -198,6 +210,23 @@ bool explain_init(struct explain *x, const json_t *report, struct npu_error *err
 	}
 	qsort(x->findings, x->nfindings, sizeof(*x->findings), by_cycles);
 	return true;
+}
+
+void explain_bound(struct explain *x, unsigned finding, double most, double won)
+{
+	struct explain_finding *f = &x->findings[finding];
+	f->cycles = f->cycles < most ? f->cycles : most;
+	f->cycles = f->cycles > won ? f->cycles : won;
+}
+
+void explain_sort(struct explain *x)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < x->nfindings; i++)
+		if (is_worth_it(x, &x->findings[i]))
+			x->findings[n++] = x->findings[i];
+	x->nfindings = n;
+	qsort(x->findings, x->nfindings, sizeof(*x->findings), by_cycles);
 }
 
 void explain_fini(struct explain *x)

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 enum explain_rule {
-#define RULE(NAME, text, least, title, advice) EXPLAIN_##NAME,
+#define RULE(NAME, text, ideal, least, title, advice) EXPLAIN_##NAME,
 #include "sim/explain.def"
 	EXPLAIN_RULES
 };
@@ -42,6 +42,9 @@ struct explain {
 	const json_t *report;
 	double cycles;
 	double states[NPU_ENGINES][NPU_STATES], active[NPU_ENGINES];
+	double path[NPU_ENGINES][NPU_STATES]; /* of the critical path, by what its service was */
+	double hand_off;                      /* of it, while an engine works on what came before */
+	bool has_path;
 	double dram_bytes, peak_bytes;        /* asked for; that DRAM moves a cycle at most */
 	struct explain_row *rows;
 	size_t nrows;
@@ -52,8 +55,14 @@ struct explain {
 };
 
 const char *explain_rule_name(enum explain_rule);
+/* The part whose perfection says what the remedy can win, as --ideal calls it; "" none does. */
+const char *explain_rule_ideal(enum explain_rule);
 /* The report must live as long. False when it has no cycles, or memory is short. */
 bool explain_init(struct explain *, const json_t *report, struct npu_error *);
+/* What runs say: a finding has `most` at stake where that is less than what was reckoned, and no less than `won`. Then
+ * explain_sort(): those that are no longer worth a word go, and findings have other numbers. */
+void explain_bound(struct explain *, unsigned finding, double most, double won);
+void explain_sort(struct explain *);
 void explain_fini(struct explain *);
 
 /* ---- for the rules ---- */

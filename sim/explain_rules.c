@@ -15,6 +15,15 @@ static const double SHORT_BURST = 0.6;
 /* More of DRAM touched than this many times what was asked for is waste. */
 static const double WASTE = 1.05;
 static const double FULL_BUS = 0.75;
+/* Where less than this share of the cycles could hide, something else is wrong. */
+static const double OVERLAP_LEAST = 0.05;
+/* Set-up and latency of short bursts below this share are no matter. */
+static const double SHORT_LEAST = 0.05;
+static const double LATENCY_LEAST = 0.05;
+/* Both must wait so much for each other. */
+static const double CHAIN_LEAST = 0.08;
+/* One engine with more than this share of the bank conflicts has them with itself: two that meet share them. */
+static const double OWN_STREAMS = 0.9;
 
 static void say(struct explain_finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct explain_finding *f, const char *format, ...)
@@ -45,6 +54,52 @@ static double compute(const struct explain *x)
 }
 
 static double dma(const struct explain *x) { return most(x->active[NPU_ENGINE_LOAD], x->active[NPU_ENGINE_STORE]); }
+
+/* What work itself takes, if nothing stalled: no remedy of another engine wins it. */
+static double matrix_work(const struct explain *x)
+{
+	double drains = 0;
+	for (size_t i = 0; i < x->nrows; i++)
+		drains += x->rows[i].drain;
+	return most(x->states[NPU_ENGINE_MATRIX][NPU_STATE_BUSY] - drains, 0);
+}
+
+static double compute_work(const struct explain *x)
+{
+	return most(matrix_work(x), x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY]);
+}
+
+static double dma_work(const struct explain *x)
+{
+	double bus = x->peak_bytes > 0 ? figure(x, "dram.bus_bytes") / x->peak_bytes : 0;
+	return most(bus, most(x->states[NPU_ENGINE_LOAD][NPU_STATE_BUSY], x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
+}
+
+/* What is made shorter shortens the run by no more than it has of the critical path: cycles of an engine in some of its
+ * states, and hand-offs, in which it may have been in them. All of them where the path is not known. */
+static double on_path(const struct explain *x, enum npu_engine e, const bool states[NPU_STATES])
+{
+	double path = x->hand_off, all = 0;
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		if (states[s]) {
+			path += x->path[e][s];
+			all += x->states[e][s];
+		}
+	return x->has_path ? least(path, all) : all;
+}
+
+static double engine_on_path(const struct explain *x, enum npu_engine e)
+{
+	bool active[NPU_STATES];
+	for (unsigned s = 0; s < NPU_STATES; s++)
+		active[s] = account_state_group((enum npu_state)s) == ACCOUNT_ACTIVE;
+	return on_path(x, e, active);
+}
+
+static double dma_on_path(const struct explain *x)
+{
+	return engine_on_path(x, NPU_ENGINE_LOAD) + engine_on_path(x, NPU_ENGINE_STORE);
+}
 
 /* Where the weights of rows are largest: by source line, else by instruction text. */
 static void name_place(const struct explain *x, struct explain_finding *f)
@@ -99,7 +154,14 @@ static void name_single_buffers(const struct explain *x, struct explain_finding 
 static bool test_OVERLAP(const struct explain *x, struct explain_finding *f)
 {
 	double dma_only = figure(x, "overlap.dma_only"), compute_only = figure(x, "overlap.compute_only");
-	f->cycles = least(dma_only, compute_only);
+	double hides = least(dma_only, compute_only);
+	if (hides < OVERLAP_LEAST * x->cycles)
+		return false;
+	/* A load that begins ahead hides its own latency, too. */
+	const double *load = x->states[NPU_ENGINE_LOAD];
+	f->cycles = least(hides + figure(x, "overlap.neither") + load[NPU_STATE_DMA_SETUP] + load[NPU_STATE_DRAM_LATENCY] +
+				  load[NPU_STATE_DRAM_REFRESH],
+			  x->cycles - most(compute_work(x), dma_work(x)));
 	say(f, "%s cycles of data movement alone, %s of computation alone: all of the shorter could hide", count(dma_only).text,
 	    count(compute_only).text);
 	name_single_buffers(x, f);
@@ -127,7 +189,10 @@ static bool test_CHAIN(const struct explain *x, struct explain_finding *f)
 {
 	double there = x->states[NPU_ENGINE_MATRIX][NPU_STATE_WAIT_VECTOR];
 	double back = x->states[NPU_ENGINE_VECTOR][NPU_STATE_WAIT_MATRIX];
-	f->cycles = least(there, back);
+	if (least(there, back) < CHAIN_LEAST * x->cycles)
+		return false;
+	/* Side by side the longer of the two remains. */
+	f->cycles = least(most(there, back), x->cycles - most(compute_work(x), dma_work(x)));
 	say(f, "matrix waits %s cycles for vector, vector %s for matrix", count(there).text, count(back).text);
 	const json_t *from = longest_wait(x, "vector", "matrix"), *to = longest_wait(x, "matrix", "vector");
 	if (from && to)
@@ -141,7 +206,8 @@ static bool test_CHAIN(const struct explain *x, struct explain_finding *f)
 
 static bool test_PAGE(const struct explain *x, struct explain_finding *f)
 {
-	double bytes = 0, bursts = 0, setup = 0, latency = 0, longest = figure(x, "hw.dma.max_burst");
+	double bytes = 0, bursts = 0, setup = 0, latency = 0, service = 0, longest = figure(x, "hw.dma.max_burst");
+	double rate = least(figure(x, "hw.dma.port"), x->peak_bytes);
 	bool paged = false;
 	for (size_t i = 0; i < x->nrows; i++) {
 		const struct explain_row *r = &x->rows[i];
@@ -150,13 +216,15 @@ static bool test_PAGE(const struct explain *x, struct explain_finding *f)
 		paged = paged || is_paged(r);
 		bytes += r->dram_bytes;
 		bursts += r->bursts;
+		service += r->service;
 		setup += r->states[NPU_STATE_DMA_SETUP];
 		latency += r->states[NPU_STATE_DRAM_LATENCY];
 		x->weights[i] = r->states[NPU_STATE_DMA_SETUP] + r->states[NPU_STATE_DRAM_LATENCY];
 	}
-	if (bursts <= 0)
+	if (bursts <= 0 || rate <= 0 || setup + latency < SHORT_LEAST * x->cycles)
 		return false;
-	f->cycles = setup + latency;
+	/* Long bursts leave the time that their bytes take. */
+	f->cycles = least(most(service - bytes / rate, setup + latency), dma_on_path(x));
 	snprintf(f->title, sizeof(f->title), "%s", paged ? "KV pages are too small" : "Rows in DRAM are too short");
 	say(f, "%.1f bytes a burst of at most %.0f: %s bytes in %s bursts", bytes / bursts, longest, count(bytes).text,
 	    count(bursts).text);
@@ -189,16 +257,26 @@ static bool test_LAYOUT(const struct explain *x, struct explain_finding *f)
 
 static bool test_SRAM(const struct explain *x, struct explain_finding *f)
 {
-	double all = 0, longest = 0;
+	double all = 0, longest = 0, path = 0, without = 0, bus = figure(x, "dram.bus_fraction");
 	unsigned engine = 0;
 	for (unsigned e = 0; e < NPU_ENGINES; e++) {
-		all += x->states[e][NPU_STATE_SRAM_CONFLICT];
-		if (x->states[e][NPU_STATE_SRAM_CONFLICT] <= longest)
+		double conflicts = x->states[e][NPU_STATE_SRAM_CONFLICT];
+		all += conflicts;
+		without = most(without, x->active[e] - conflicts);
+		/* What a DMA did not lose to a bank it would wait for a DRAM at its limit. */
+		if ((e == NPU_ENGINE_LOAD || e == NPU_ENGINE_STORE) && bus >= FULL_BUS)
 			continue;
-		longest = x->states[e][NPU_STATE_SRAM_CONFLICT];
-		engine = e;
+		path += on_path(x, (enum npu_engine)e, (const bool[NPU_STATES]){ [NPU_STATE_SRAM_CONFLICT] = true });
+		engine = conflicts > longest ? e : engine;
+		longest = most(conflicts, longest);
 	}
-	f->cycles = longest;
+	f->cycles = least(x->has_path ? path : longest, x->cycles - without);
+	/* Nobody else is held up: it is its own streams that meet. */
+	if (longest > OWN_STREAMS * all) {
+		snprintf(f->title, sizeof(f->title), "Streams of the %s engine meet in one group of SRAM banks",
+			 npu_engine_name((enum npu_engine)engine));
+		f->advice = "write the result to another group than the operands are read from (bank= of a buffer), not in place";
+	}
 	say(f, "sram_conflict %s cycles of %s, %s of all engines", count(longest).text, npu_engine_name((enum npu_engine)engine),
 	    count(all).text);
 	say(f, "%.0f banks of %.0f bytes a cycle in %.0f groups", figure(x, "hw.sram.banks"), figure(x, "hw.sram.bank_bytes"),
@@ -263,7 +341,7 @@ static bool test_REREAD(const struct explain *x, struct explain_finding *f)
 	if (again <= 0 || x->peak_bytes <= 0)
 		return false;
 	/* What DRAM need not move shortens nothing that computation takes. */
-	f->cycles = least(again / x->peak_bytes, x->cycles - compute(x));
+	f->cycles = least(least(again / x->peak_bytes, dma_on_path(x)), x->cycles - compute_work(x));
 	if (worst > fewest)
 		snprintf(f->title, sizeof(f->title), "%.130s%s read %.1f to %.1f times", names, n > NAMED ? " and others are" : " are",
 			 fewest, worst);
@@ -280,7 +358,7 @@ static bool test_DRAM(const struct explain *x, struct explain_finding *f)
 	/* Where most of the bytes were there before, the rule of tensors that are read often says so. */
 	if (bus < FULL_BUS || dma(x) < compute(x) || 2 * read_again(x) > x->dram_bytes)
 		return false;
-	f->cycles = x->cycles - compute(x);
+	f->cycles = least(dma_on_path(x), x->cycles - compute_work(x));
 	say(f, "the data bus carries data in %.1f %% of the time, %.2f of %.2f GB/s", 100 * bus, figure(x, "dram.gb_per_s"),
 	    figure(x, "dram.peak_gb_per_s"));
 	if (figure(x, "macs") > 0)
@@ -294,9 +372,9 @@ static bool test_DRAM(const struct explain *x, struct explain_finding *f)
 static bool test_VECTOR(const struct explain *x, struct explain_finding *f)
 {
 	double vector = x->active[NPU_ENGINE_VECTOR], next = most(x->active[NPU_ENGINE_MATRIX], dma(x));
-	if (vector < 0.7 * x->cycles)
+	if (vector < 0.7 * x->cycles || vector <= next || x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY] <= most(matrix_work(x), dma_work(x)))
 		return false;
-	f->cycles = vector - next;
+	f->cycles = least(engine_on_path(x, NPU_ENGINE_VECTOR), x->cycles - most(matrix_work(x), dma_work(x)));
 	say(f, "active %s cycles (%.1f %%), the next longest engine %s", count(vector).text, percent(vector, x->cycles),
 	    count(next).text);
 	say(f, "%.0f lanes, %.0f bytes a cycle", figure(x, "hw.vector.lanes"), figure(x, "hw.vector.port"));
@@ -323,7 +401,8 @@ static bool test_ARRAY(const struct explain *x, struct explain_finding *f)
 	if (n <= 0)
 		return false;
 	/* What others take anyway is not won. */
-	f->cycles = least(service - full, x->cycles - most(x->active[NPU_ENGINE_VECTOR], dma(x)));
+	f->cycles = least(service - full, least(engine_on_path(x, NPU_ENGINE_MATRIX),
+						x->cycles - most(x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY], dma_work(x))));
 	say(f, "%s of %s products have fewer than the array's %.0f rows, %.1f on average", count(n).text,
 	    count(figure(x, "engines.matrix.instructions")).text, rows, m / n);
 	say(f, "they take %s cycles of the array, and %s if it were full", count(service).text, count(full).text);
@@ -346,14 +425,16 @@ static bool test_DRAIN(const struct explain *x, struct explain_finding *f)
 		/* Few rows are a fault of their own. */
 		if (r->drain > 0 && !waited && r->m >= rows) {
 			n++;
-			f->cycles += r->drain;
+			/* And its weights are loaded behind that. */
+			f->cycles += r->drain + rows + figure(x, "hw.sequencer.sync_latency");
 			x->weights[i] = r->drain;
 		}
 		waited = false;
 	}
 	if (n <= 0)
 		return false;
-	say(f, "%s products begin after the one before has drained, %.0f cycles each", count(n).text, f->cycles / n);
+	f->cycles = least(f->cycles, x->cycles - most(figure(x, "mac_utilization") * x->cycles, dma_work(x)));
+	say(f, "%s products begin after the one before has drained, and load their weights then", count(n).text);
 	name_place(x, f);
 	return true;
 }
@@ -374,7 +455,10 @@ static bool test_DISPATCH(const struct explain *x, struct explain_finding *f)
 			    count(x->states[e][NPU_STATE_DISPATCH_BLOCKED]).text);
 	}
 	/* An engine without an instruction beside one that works is no loss: the busiest one counts. */
-	f->cycles = x->states[busiest][NPU_STATE_DISPATCH_RATE] + x->states[busiest][NPU_STATE_DISPATCH_BLOCKED];
+	double without = x->states[busiest][NPU_STATE_DISPATCH_RATE] + x->states[busiest][NPU_STATE_DISPATCH_BLOCKED];
+	/* Fewer instructions start less often, too. */
+	f->cycles = most(without, least(figure(x, "critical_path.dispatch"), x->cycles - x->active[busiest])) +
+		    (without > 0 ? x->states[busiest][NPU_STATE_ENGINE_LATENCY] : 0);
 	f->nevidence = f->nevidence < EXPLAIN_LINES ? f->nevidence : EXPLAIN_LINES - 1;
 	say(f, "sequencer: issue %s, queue full %s, fetch %s, launch %s cycles", count(figure(x, "sequencer.issue")).text,
 	    count(full).text, count(figure(x, "sequencer.fetch")).text, count(figure(x, "sequencer.launch")).text);
@@ -383,8 +467,10 @@ static bool test_DISPATCH(const struct explain *x, struct explain_finding *f)
 
 static bool test_WRITE_BACK(const struct explain *x, struct explain_finding *f)
 {
-	f->cycles = x->states[NPU_ENGINE_LOAD][NPU_STATE_WAIT_STORE];
-	say(f, "load waits %s cycles for store; store is active %s", count(f->cycles).text,
+	double waits = x->states[NPU_ENGINE_LOAD][NPU_STATE_WAIT_STORE];
+	f->cycles = x->has_path ? least(waits, engine_on_path(x, NPU_ENGINE_STORE) + figure(x, "critical_path.post")) : waits;
+	f->cycles = least(f->cycles, x->cycles - most(compute_work(x), dma_work(x)));
+	say(f, "load waits %s cycles for store; store is active %s", count(waits).text,
 	    count(x->active[NPU_ENGINE_STORE]).text);
 	const json_t *sem = longest_wait(x, "store", "load");
 	if (sem)
@@ -404,7 +490,9 @@ static bool test_PREFETCH(const struct explain *x, struct explain_finding *f)
 	double held = load[NPU_STATE_WAIT_MATRIX] + load[NPU_STATE_WAIT_VECTOR];
 	if (held <= 0.01 * x->cycles || figure(x, "dram.bus_fraction") >= FULL_BUS)
 		return false;
-	f->cycles = least(waits, latency);
+	if (least(waits, latency) < LATENCY_LEAST * x->cycles)
+		return false;
+	f->cycles = least(waits, x->cycles - most(compute_work(x), dma_work(x)));
 	say(f, "computation waits %s cycles for load, which spends %s on set-up and latency", count(waits).text, count(latency).text);
 	say(f, "before that it waits %s cycles for a free buffer; the bus is used %.1f %% of the time", count(held).text,
 	    100 * figure(x, "dram.bus_fraction"));
@@ -418,9 +506,10 @@ static bool test_PREFETCH(const struct explain *x, struct explain_finding *f)
 static bool test_MISALIGNED(const struct explain *x, struct explain_finding *f)
 {
 	double asked = x->dram_bytes, touched = figure(x, "dram.bus_bytes");
-	if (asked <= 0 || x->peak_bytes <= 0 || touched < WASTE * asked)
+	/* A bus with time to spare has it for what nobody asked for. */
+	if (asked <= 0 || touched < WASTE * asked || figure(x, "dram.bus_fraction") < FULL_BUS)
 		return false;
-	f->cycles = least((touched - asked) / x->peak_bytes, x->active[NPU_ENGINE_LOAD] + x->active[NPU_ENGINE_STORE]);
+	f->cycles = (touched / asked - 1) * least(dma_on_path(x), x->cycles);
 	say(f, "%s bytes touched for %s asked for, %.2f times", count(touched).text, count(asked).text, touched / asked);
 	for (size_t i = 0; i < x->nrows; i++)
 		x->weights[i] = most(x->rows[i].granule_bytes - x->rows[i].dram_bytes, 0);
@@ -445,7 +534,7 @@ bool explain_needs_rows(enum explain_rule rule)
 bool explain_test(const struct explain *x, enum explain_rule rule, struct explain_finding *f)
 {
 	static bool (*const tests[EXPLAIN_RULES])(const struct explain *, struct explain_finding *) = {
-#define RULE(NAME, text, least, title, advice) test_##NAME,
+#define RULE(NAME, text, ideal, least, title, advice) test_##NAME,
 #include "sim/explain.def"
 	};
 	return tests[rule](x, f);

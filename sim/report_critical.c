@@ -92,7 +92,8 @@ static json_t *count(uint64_t value) { return json_integer((json_int_t)value); }
 json_t *report_json_critical(const struct simulation *s)
 {
 	static const struct critical none;
-	const struct critical *c = s->request.want_critical ? s->critical : &none;
+	/* Who asks for every instruction asks why the run takes so long. */
+	const struct critical *c = s->request.want_critical || s->request.want_insns ? s->critical : &none;
 	json_t *path = json_object(), *engines = json_object(), *lines = json_array();
 	json_object_set_new(path, "segments", count(c->nsegments));
 	for (unsigned k = 0; k < CRITICAL_KINDS; k++)

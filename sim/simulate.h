@@ -33,8 +33,8 @@ struct simulation_request {
 	const struct memory_plugin *memory; /* in the DRAM's place (sim/memory_plugin.h); NULL: none */
 	bool want_record;                  /* keep the event record: timelines need it */
 	bool want_requests;                /* to DRAM, for dram_requests_write() */
-	bool want_critical;                /* the critical path in the report; needs want_record */
-	bool want_insns;                   /* a row an instruction in the report; needs want_record */
+	bool want_critical;                /* the critical path in the report and its tables; needs want_record */
+	bool want_insns;                   /* a row an instruction and the critical path in the report; needs want_record */
 	struct timeline_window window;     /* of every timeline */
 	FILE *played;                      /* events of this very run (sim/played.h), in the machine's place; NULL: it runs */
 	FILE *progress;                    /* a terminal that is told of a long run; NULL: nobody is */

@@ -64,6 +64,34 @@ static bool run_what_if(struct what_if *w, const struct explain *x, const struct
 	return true;
 }
 
+/* The job with that one part ideal; NULL: there is none, or it did not run. */
+static const struct rerun_job *ideal_job(const struct what_if *w, const char *part)
+{
+	for (unsigned i = 1; i <= IDEALS; i++)
+		if (strcmp(simulate_ideal_name(i - 1), part) == 0 && w->jobs[i].ok)
+			return &w->jobs[i];
+	return NULL;
+}
+
+/* What was run says better what can be won than what was reckoned. A finding's tries keep their jobs. */
+static void bound_findings(struct what_if *w, struct explain *x)
+{
+	unsigned of[EXPLAIN_RULES][EXPLAIN_TRIES];
+	for (unsigned i = 0; i < x->nfindings; i++) {
+		const struct rerun_job *job = ideal_job(w, explain_rule_ideal(x->findings[i].rule));
+		double most = job ? x->cycles - (double)job->cycles : x->cycles, won = 0;
+		for (unsigned t = 0; t < x->findings[i].ntries; t++) {
+			const struct rerun_job *tried = &w->jobs[w->of[i][t]];
+			won = tried->ok && x->cycles - (double)tried->cycles > won ? x->cycles - (double)tried->cycles : won;
+		}
+		explain_bound(x, i, most > 0 ? most : 0, won);
+		memcpy(of[x->findings[i].rule], w->of[i], sizeof(w->of[i]));
+	}
+	explain_sort(x);
+	for (unsigned i = 0; i < x->nfindings; i++)
+		memcpy(w->of[i], of[x->findings[i].rule], sizeof(w->of[i]));
+}
+
 /* ---- tables ---- */
 
 static void print_try(const struct rerun_job *job, const char *settings, double cycles, bool energy)
@@ -77,6 +105,19 @@ static void print_try(const struct rerun_job *job, const char *settings, double 
 	if (job && !job->ok)
 		printf("   not legal: %.120s", job->why);
 	putchar('\n');
+}
+
+/* Whether an earlier try came to the same: what it leaves out follows from the rest. */
+static bool is_same_run(const struct what_if *w, const unsigned of[EXPLAIN_TRIES], unsigned t)
+{
+	const struct rerun_job *job = &w->jobs[of[t]];
+	for (unsigned i = 0; i < t; i++) {
+		const struct rerun_job *other = &w->jobs[of[i]];
+		if (job->ok && other->ok && job->cycles == other->cycles && job->dram_bytes == other->dram_bytes &&
+		    job->sram_peak_bytes == other->sram_peak_bytes && job->accum_peak_bytes == other->accum_peak_bytes)
+			return true;
+	}
+	return false;
 }
 
 static void print_finding(const struct explain *x, unsigned i, const struct what_if *w)
@@ -93,7 +134,8 @@ static void print_finding(const struct explain *x, unsigned i, const struct what
 		printf("   mostly    %s\n", f->place);
 	printf("   advice    %s\n", f->advice);
 	for (unsigned t = 0; t < f->ntries; t++)
-		print_try(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles, f->energy_uj > 0);
+		if (!w || !is_same_run(w, w->of[i], t))
+			print_try(w ? &w->jobs[w->of[i][t]] : NULL, f->tries[t], x->cycles, f->energy_uj > 0);
 }
 
 static bool print_what_if(const struct what_if *w, const struct report_style *style)
@@ -208,6 +250,8 @@ static int explain_report(const struct cli *cli, const json_t *report, const str
 	if (!explain_init(x, report, &err) || (w && !run_what_if(w, x, r, &err))) {
 		status = cli_fail(&err);
 	} else {
+		if (w)
+			bound_findings(w, x);
 		if (report_wants_lines(cli) && !print_text(x, w))
 			status = cli_usage("out of memory");
 		int written = cli_value(cli, "report") ? report_finish(cli, to_json(x, w)) : 0;
