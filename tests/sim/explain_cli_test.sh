@@ -62,7 +62,7 @@ grep -q '^2  Streams of the vector engine meet in one group of SRAM banks' found
 checks=$((checks + 2))
 rules gemv k=1024 n=1024 weights=int4 >/dev/null
 grep -q 'try .*weights=' found.txt && fail "wider weights: $(grep try found.txt)"
-rules gemv k=1024 n=1024 weights=int8 >/dev/null
+rules gemv k=2048 n=2048 m=8 weights=int8 >/dev/null
 grep -q '^   try       weights=int4$' found.txt || fail "narrower weights: $(cat found.txt)"
 # No rule without such a pair.
 checks=$((checks + 1))
