@@ -313,7 +313,7 @@ const firstDraw = draw();
 obeyHash();
 window.addEventListener('hashchange', obeyHash);
 /* The tables may be long: after what is drawn is seen. */
-const ready = new Promise((done) => setTimeout(() => { (pair ? showBoth : showReport)(); done(); }, 0));
+const ready = new Promise((done) => setTimeout(() => { (pair ? showBoth : showReport)(); showRoofline(); done(); }, 0));
 
 /* For tests and for people at the console. */
 window.npusim = { ready, meta, lanes, insn, shown, draw, sumUp, textOf, runs, pairs, runOf, toPage, toRun, changeAlignment, search, regions, X, Y, at, selected: () => selected, box: () => box,

@@ -65,6 +65,24 @@ def shows_the_report(browser, report):
             same(text, f'{100 * value:.1f} %', f'{path} as text')
 
 
+def shows_the_roofline(browser, roofline):
+    """Points and table are those of npusim roofline."""
+    rows = table(browser, '#roofline')
+    wanted = [roofline['whole'], *roofline['regions']]
+    same([row[0] for row in rows[1:]], [p['name'] for p in wanted], 'points of the roofline')
+    for row, p in zip(rows[1:], wanted):
+        same(row[1:4], [p['cycles'], p['macs'], p['dram_bytes']], f"{p['name']} of the roofline")
+        for got, key in zip(row[4:8], ('macs_per_dram_byte', 'gmac_per_s', 'roof_gmac_per_s', 'roof_fraction')):
+            check(abs(got - (p[key] or 0)) <= 1e-9 * (p[key] or 1), f"{p['name']} {key}: {got}, not {p[key]}")
+        same(row[8], p['below'], f"{p['name']} is below")
+    drawn = browser.run("[...document.querySelectorAll('.chart circle title')].map((t) => t.textContent)")
+    same(len(drawn), len([p for p in wanted if p['macs_per_dram_byte'] and p['gmac_per_s']]), 'points drawn')
+    # Nothing lies above the roof: on the screen the least y of a point is that of the peak or more.
+    above = browser.run('''(() => { const roof = document.querySelector('.chart .roof').points, top = roof[1].y;
+        return [...document.querySelectorAll('.chart circle')].filter((c) => +c.getAttribute('cy') < top - 0.5).length; })()''')
+    same(above, 0, 'points above the roof')
+
+
 def table(browser, place):
     return browser.run('''[...document.querySelectorAll(%s + ' tr')].map((tr) => [...tr.children].map(
         (td) => td.dataset.value === undefined ? td.textContent : +td.dataset.value))''' % json.dumps(place))
@@ -330,6 +348,8 @@ def main():
     try:
         browser.open('run.html')
         shows_the_report(browser, report)
+        with open('roofline.json') as file:
+            shows_the_roofline(browser, json.load(file))
         sums_a_box(browser, report)
         hovers_and_selects(browser, rows)
         zooms_and_pans(browser, report['cycles'])

@@ -14,6 +14,7 @@ cd "$work"
 "$NPUSIM" run flash_attention seq=512 heads=2 head_dim=64 --quiet --timeline part.html --timeline-window 10000:20000 2>part.txt
 "$NPUSIM" run flash_attention seq=512 heads=2 head_dim=64 tile_kv=64 dram.part=LPDDR5-6400 --quiet --report other.json --timeline other.csv
 "$NPUSIM" compare run.json other.json --timeline both.html >/dev/null
+"$NPUSIM" roofline run.json --report roofline.json >/dev/null
 # Names that would be markup, script or nothing that is text.
 bad='</script><script>document.title=1</script><img src=x onerror=document.title=2>"\x1b\xff'
 bad=${bad//\"/\\\"}
