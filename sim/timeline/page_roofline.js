@@ -52,7 +52,7 @@ function rooflineChart(roofs) {
 			chart.append(svg('circle', { class: (p === r.whole ? 'whole ' : 'region ') + own, cx: x(p.intensity), cy: y(p.achieved), r: p === r.whole ? 6 : 3.5 },
 				svg('title', {}, `${name}${p.name}: ${digits(p.intensity)} MAC/B, ${digits(p.achieved)} of ${digits(p.roof)} GMAC/s, ${share(p.achieved, p.roof)} of the roof, ${count(p.cycles)} cycles`)));
 		if (isDrawn(r.whole))
-			chart.append(svg('text', { x: x(r.whole.intensity) + 9, y: y(r.whole.achieved) - 6 }, name + 'whole'));
+			chart.append(svg('text', { x: x(r.whole.intensity) + 9, y: y(r.whole.achieved) + (i === 0 ? -6 : 15) }, name + 'whole'));
 	});
 	return chart;
 }
