@@ -150,7 +150,12 @@ static void flatten(const json_t *object, const char *prefix, json_t *out)
 			flatten(value, path, out);
 			continue;
 		}
-		char *text = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
+		/* 200 and 200.0 are one number, whatever wrote the file. */
+		double number = json_number_value(value);
+		bool whole = json_is_real(value) && number == floor(number) && fabs(number) < 1e15;
+		json_t *plain = whole ? json_integer((json_int_t)number) : json_incref(value);
+		char *text = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(plain, JSON_ENCODE_ANY);
+		json_decref(plain);
 		if (text)
 			json_object_set_new(out, path, json_string(text));
 		free(text);

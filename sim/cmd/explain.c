@@ -331,25 +331,98 @@ static bool is_report(const char *word)
 	return strcmp(word, "-") == 0 || (n > 5 && strcmp(word + n - 5, ".json") == 0);
 }
 
-static int run(struct cli *cli)
+/* The operator of a model's report that --operator names, else the one with most cycles. */
+static const json_t *operator_of(const json_t *report, const char *name)
+{
+	const json_t *most = NULL;
+	size_t i;
+	json_t *row;
+	json_array_foreach(report_value(report, "operators"), i, row) {
+		if (name ? strcmp(report_text(row, "name"), name) == 0 && !most
+			 : !most || report_real(row, "cycles") > report_real(most, "cycles"))
+			most = row;
+	}
+	return most;
+}
+
+/* Each operator of a model is a run of its own: that of one of them, on the model's machine. */
+static int explain_operator(const struct cli *cli, const json_t *model, const char *path)
 {
 	struct npu_error err = { 0 };
 	struct rerun r = { 0 };
+	const json_t *row = operator_of(model, cli_value(cli, "operator"));
+	if (!row)
+		return cli_usage("%s: no operator %.60s", path, cli_value(cli, "operator") ? cli_value(cli, "operator") : "in it");
+	const char *kernel = report_text(row, "kernel");
+	json_t *report = json_pack("{s:{s:s, s:s}, s:O?, s:O?}", "command", "subcommand", "run", "subject", kernel, "params",
+				   json_object_get(row, "params"), "hw", json_object_get(model, "hw"));
+	int status = 0;
+	json_t *first = NULL;
+	if (!report || !rerun_of_report(&r, report, path, NULL, &err)) {
+		status = report ? cli_fail(&err) : cli_usage("out of memory");
+	} else {
+		struct cli of = r.cli;
+		of.words = &kernel;
+		of.nwords = 1;
+		if (report_wants_lines(cli))
+			printf("%s of %s: %s of %s cycles, %s\n", report_text(row, "name"), report_text(model, "command.subject"),
+			       npu_count_text((uint64_t)(report_real(row, "cycles") + 0.5)).text,
+			       npu_count_text((uint64_t)(report_real(model, "total.cycles") + 0.5)).text,
+			       npu_number_of(report_count(row, "count"), "time").text);
+		status = run_program(&of, &first);
+		/* Its machine is the model's, every key of which was set. */
+		json_t *hw = json_object_get(first, "hw");
+		json_object_set(hw, "changed", (json_t *)report_value(model, "hw.changed"));
+		json_object_set(hw, "name", (json_t *)report_value(model, "hw.name"));
+	}
+	if (status == 0)
+		status = explain_report(cli, first, &r);
+	json_decref(first);
+	json_decref(report);
+	rerun_fini(&r);
+	return status;
+}
+
+static int explain_file(const struct cli *cli, const char *path)
+{
+	struct npu_error err = { 0 };
+	struct rerun r = { 0 };
+	if (cli->hw || cli->nsets || cli->nparameters)
+		return cli_usage("%s: a report has its machine and its parameters; a kernel or program takes others", path);
+	json_t *report = report_read_either(path, "npusim.report/1", "npusim.model/1",
+					    "report of a run; npusim run ... --report FILE.json writes one", &err);
+	int status = 0;
+	if (!report)
+		return cli_fail(&err);
+	bool model = strcmp(report_text(report, "schema"), "npusim.model/1") == 0;
+	if (model && !cli_value(cli, "program"))
+		status = explain_operator(cli, report, path);
+	else if (model)
+		status = cli_usage("--program: of a run; the operators of a model are kernels");
+	else if (cli_value(cli, "operator"))
+		status = cli_usage("--operator: of a report of npusim model");
+	else if (cli_value(cli, "what-if") && !rerun_of_report(&r, report, path, cli_value(cli, "program"), &err))
+		status = cli_fail(&err);
+	else
+		status = explain_report(cli, report, &r);
+	json_decref(report);
+	rerun_fini(&r);
+	return status;
+}
+
+static int run(struct cli *cli)
+{
+	struct rerun r = { 0 };
 	const char *word = cli->words[0];
 	json_t *report = NULL;
-	int status = 0;
-	if (is_report(word)) {
-		if (cli->hw || cli->nsets || cli->nparameters)
-			return cli_usage("%s: a report has its machine and its parameters; a kernel or program takes others", word);
-		report = report_read(word, &err);
-		if (!report || (cli_value(cli, "what-if") && !rerun_of_report(&r, report, word, cli_value(cli, "program"), &err)))
-			status = cli_fail(&err);
-	} else if (cli_value(cli, "program")) {
+	if (is_report(word))
+		return explain_file(cli, word);
+	if (cli_value(cli, "program"))
 		return cli_usage("--program %s: of a report; %s is the program", cli_value(cli, "program"), word);
-	} else {
-		rerun_of_cli(&r, cli, word);
-		status = run_program(cli, &report);
-	}
+	if (cli_value(cli, "operator"))
+		return cli_usage("--operator: of a report of npusim model");
+	rerun_of_cli(&r, cli, word);
+	int status = run_program(cli, &report);
 	if (status == 0)
 		status = explain_report(cli, report, &r);
 	json_decref(report);
@@ -360,6 +433,7 @@ static int run(struct cli *cli)
 static const struct cli_option options[] = {
 	{ "what-if", 0, NULL, "also run with each part, and each pair of parts, made perfect, and with what the findings would try" },
 	{ "program", 0, "FILE", "of --what-if with a report: where the program of the run is, if it is no kernel and neither beside the report nor here" },
+	{ "operator", 0, "NAME", "of a model's report: which of its operators; the one with most cycles when not given" },
 	{ "report", 0, "FILE.json", "write the findings as JSON (npusim.explain/1); - is stdout, instead of the text" },
 	MACRO_INCLUDE_OPTION,
 	{ 0 },
@@ -370,7 +444,8 @@ const struct cli_command cmd_explain = {
 	.synopsis = "R.json|KERNEL|FILE.npu|FILE.npub|./PLUGIN.so [key=value...]",
 	.summary = "why a run takes as long as it does, and what to try",
 	.text = "Findings ordered by the cycles at stake, each with its evidence, the line where most of it is, and what to try. A "
-		"report, of npusim run ... --report R.json --instructions, or a kernel or program that is run for it.\n"
+		"report, of npusim run ... --report R.json --instructions, or a kernel or program that is run for it; of a report of npusim "
+		"model one of its operators is.\n"
 		"\n"
 		"  npusim explain flash_attention seq=1024 heads=8 --what-if\n"
 		"  npusim run gemm --report r.json --instructions -q && npusim explain r.json\n"

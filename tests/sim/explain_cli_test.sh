@@ -149,6 +149,18 @@ refuse 2 'the report tells of a run without a cycle: there is nothing to explain
 refuse 2 "the run cannot be repeated: $programs/array.npu is not the program that was run: its hash is $(
     "$NPUSIM" run "$programs/array.npu" --report - | sed -n 's/.*"hash": "\(.*\)",/\1/p'), not $(sed -n 's/.*"hash": "\(.*\)",/\1/p' d.json)" \
     explain d.json --what-if --program "$programs/array.npu"
+# Of a model the operator with most cycles, or the one that is named: what its kernel's own run says
+"$NPUSIM" model tinyllama-1.1b phase=decode context=64 weights=int8 --report model.json >/dev/null 2>&1
+"$NPUSIM" explain model.json >a 2>err || fail "a model: $(cat err)"
+checks=$((checks + 3))
+head -n 1 a | grep -qE '^gate_up_proj of tinyllama-1.1b: [0-9,]+ of [0-9,]+ cycles, 22 times$' || fail "the longest operator: $(head -n 1 a)"
+"$NPUSIM" explain model.json --operator 'attention (paged)' | sed 1d >a
+"$NPUSIM" explain decode_attention_paged seq=64 heads=32 kv_heads=4 head_dim=64 >b
+cmp a b || fail "an operator and its kernel differ: $(diff a b)"
+grep -q '^decode_attention_paged on edge-1mb: ' a || fail "the operator: $(cat a)"
+refuse 2 'model.json: no operator nothing' explain model.json --operator nothing
+refuse 2 '--operator: of a report of npusim model' explain r.json --operator o_proj
+refuse 2 '--operator: of a report of npusim model' explain gemm --operator o_proj
 # Somebody else's rows do no harm
 echo '{"schema": "npusim.report/1", "cycles": 100, "instructions": [1, {"engine": "load", "busy": -5, "stalls": [1]}, {"text": 3}],
  "semaphores": 3, "buffers": [7], "tensors": [{"name": 1}], "engines": {"load": 7}}' >foreign.json
