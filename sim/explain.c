@@ -122,7 +122,7 @@ static bool is_step(const json_t *report, const char *key, const char *from, con
 static bool apply(const json_t *report, const char *item, char *out, size_t room)
 {
 	char key[64];
-	size_t length = strcspn(item, "=*/");
+	size_t length = strcspn(item, "=*/~");
 	snprintf(key, sizeof(key), "%.*s", (int)length, item);
 	const json_t *value = value_of(report, key);
 	const char *text = json_string_value(value), *operand = item + length + 1;
@@ -131,8 +131,8 @@ static bool apply(const json_t *report, const char *item, char *out, size_t room
 	int64_t count = json_is_integer(value) ? json_integer_value(value) : 0;
 	snprintf(was, sizeof(was), "%s=", key);
 	char *before = strstr(out, was);
-	if (item[length] == '=') {
-		if (!text || strcmp(text, operand) == 0 || !is_step(report, key, text, operand))
+	if (item[length] == '=' || item[length] == '~') {
+		if (!text || strcmp(text, operand) == 0 || (item[length] == '=' && !is_step(report, key, text, operand)))
 			return false;
 		return (size_t)snprintf(out + used, room - used, "%s%s=%s", used ? " " : "", key, operand) < room - used;
 	}
