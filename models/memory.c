@@ -7,11 +7,21 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Where at least two ports, or one port twice, may ask for one bank. */
+struct hot {
+	uint64_t sram;
+	uint64_t accum_read;
+	uint64_t accum_write;
+};
+
 struct memory {
 	struct bank_map map;
 	bool ideal;
 	unsigned sram_words; /* bit mask: bank words that the SRAM has */
 	uint64_t settled;
+	/* Where streams may be denied something, and touch anything, in the segments that they are in: */
+	struct hot stream_hot, stream_seen;
+	unsigned streams; /* bit mask: of these ports; 0: not known */
 	bool meet_known;     /* nothing has begun and nobody has come to rest since `meet` was worked out: */
 	bool meet;           /* something can be denied */
 	/* turn[w][p]: banks of word w where p won the last contest; each bank is in exactly one. */
@@ -103,13 +113,6 @@ struct memory_reach memory_walk_reach(const struct memory *m, const struct memor
 	return reach;
 }
 
-/* Where at least two ports, or one port twice, may ask for one bank. */
-struct hot {
-	uint64_t sram;
-	uint64_t accum_read;
-	uint64_t accum_write;
-};
-
 static bool hot_none(const struct hot *hot) { return !(hot->sram | hot->accum_read | hot->accum_write); }
 
 static bool touches(const struct memory_reach *reach, const struct hot *hot)
@@ -145,12 +148,20 @@ static unsigned active_ports(const struct memory *m)
 	       (unsigned)(p[NPU_ENGINE_VECTOR].passed < p[NPU_ENGINE_VECTOR].end) << NPU_ENGINE_VECTOR;
 }
 
-/* Whether anything can be denied at all while the ports do what they now do. */
-static bool may_meet(const struct memory *m)
+/* Whether the port can be denied something though it be alone. */
+static bool meets_itself(const struct port *p)
 {
+	return p->under_way || (p->reach.self_sram | p->reach.self_accum_read | p->reach.self_accum_write);
+}
+
+/* Whether anything can be denied at all while the ports do what they now do. */
+static bool may_meet(const struct memory *m, unsigned active)
+{
+	if (!active || (!(active & (active - 1)) && !meets_itself(&m->port[__builtin_ctz(active)])))
+		return false;
 	struct hot hot = { 0 }, seen = { 0 };
 	const struct port *p;
-	for_ports (m, p, active_ports(m)) {
+	for_ports (m, p, active) {
 		if (p->under_way)
 			return true;
 		hot_add(&hot, &seen, &p->reach);
@@ -170,6 +181,7 @@ static bool reach_holds(const struct memory_reach *all, const struct memory_reac
 static uint64_t stream_limit(struct memory *m, struct port *p)
 {
 	if (!p->segment_known || p->passed >= p->segment.until) {
+		m->streams = 0;
 		p->segment.n = 0;
 		p->stream->segment(p->stream->ctx, p->passed, &p->segment);
 		assert(p->segment.until > p->passed && p->segment.n <= MEMORY_WALKS);
@@ -201,24 +213,36 @@ static void choose_walks(struct port *p, const struct hot *hot)
 	p->hot_walks = hot_walks;
 }
 
-/* Settles a part of [from, to) in which no stream comes to another segment; returns its end. */
-static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
+static void look_at_streams(struct memory *m, unsigned streams)
 {
-	struct hot hot = { 0 }, seen = { 0 };
-	unsigned active = active_ports(m), in_part = active;
+	const struct port *p;
+	m->streams = streams;
+	m->stream_hot = m->stream_seen = (struct hot){ 0 };
+	for_ports (m, p, streams)
+		hot_add(&m->stream_hot, &m->stream_seen, &p->segment_reach);
+}
+
+/* Settles a part of [from, to) in which no stream comes to another segment; returns its end. */
+static uint64_t settle_part(struct memory *m, unsigned active, uint64_t from, uint64_t to)
+{
+	unsigned in_part = active, streams = active & STREAM_PORTS;
 	struct port *p;
-	for_ports (m, p, active & STREAM_PORTS) {
+	for_ports (m, p, streams) {
 		uint64_t until = from + stream_limit(m, p);
 		to = until < to ? until : to;
-		p->reach_now = &p->segment_reach;
-		hot_add(&hot, &seen, p->reach_now);
 	}
+	if (m->streams != streams)
+		look_at_streams(m, streams);
+	struct hot hot = m->stream_hot, seen = m->stream_seen;
 	for_ports (m, p, active & DMA_PORTS) {
-		p->reach_now = &p->part_reach;
-		if (port_dma_reach(p, to))
-			hot_add(&hot, &seen, p->reach_now);
-		else
+		if (!port_dma_reach(p, to)) {
 			in_part &= ~(1u << p->engine);
+		} else if (p->part_plain) {
+			hot.sram |= seen.sram & p->part_reach.sram;
+			seen.sram |= p->part_reach.sram;
+		} else {
+			hot_add(&hot, &seen, &p->part_reach);
+		}
 	}
 
 	struct port *meeting[PORTS];
@@ -227,47 +251,58 @@ static uint64_t settle_part(struct memory *m, uint64_t from, uint64_t to)
 	unsigned words = (hot.sram ? m->sram_words : 0) | (hot.accum_read ? 1u << BANK_ACCUM_READ : 0) |
 			 (hot.accum_write ? 1u << BANK_ACCUM_WRITE : 0);
 	for_ports (m, p, in_part) {
-		if (!p->under_way && !touches(p->reach_now, &hot)) {
+		const struct memory_reach *reach = p->channels ? &p->part_reach : &p->segment_reach;
+		if (!p->under_way && !(p->channels && p->part_plain ? reach->sram & hot.sram : touches(reach, &hot))) {
 			port_pass_freely(p, from, to);
 			continue;
 		}
 		meeting[n++] = p;
 		for (unsigned w = 0; p->under_way && w < BANK_WORDS; w++)
 			words |= (unsigned)(p->need.ask[w].layer[0] != 0) << w;
-		p->meets_itself = p->reach_now->self_sram | p->reach_now->self_accum_read | p->reach_now->self_accum_write;
+		p->meets_itself = reach->self_sram | reach->self_accum_read | reach->self_accum_write;
 		if (!p->channels)
 			choose_walks(p, &hot);
 	}
 	if (n)
 		serve_ports(&m->map, m->turn, words, meeting, n, from, to);
-	if (active_ports(m) != active)
-		m->meet_known = false;
 	return to;
+}
+
+/* Settles [from, to) of the active ports. */
+static __attribute__((noinline)) void settle(struct memory *m, unsigned active, uint64_t from, uint64_t to)
+{
+	unsigned now_active = active;
+	uint64_t t = from;
+	struct port *p;
+	for (;;) {
+		if (!m->meet_known)
+			m->meet = !m->ideal && may_meet(m, now_active);
+		m->meet_known = true;
+		if (!m->meet)
+			break;
+		t = settle_part(m, now_active, t, to);
+		unsigned left = active_ports(m);
+		m->meet_known = left == now_active;
+		now_active = left;
+		if (t == to)
+			break;
+	}
+	for_ports (m, p, active) {
+		if (t < to)
+			port_pass_freely(p, t, to);
+		port_flush(p);
+	}
 }
 
 void memory_advance(struct memory *m, uint64_t now)
 {
-	uint64_t t = m->settled;
-	if (t >= now)
+	uint64_t from = m->settled;
+	if (from >= now)
 		return;
 	m->settled = now;
 	unsigned active = active_ports(m);
-	if (!active)
-		return;
-	while (t < now) {
-		if (!m->meet_known)
-			m->meet = !m->ideal && may_meet(m);
-		m->meet_known = true;
-		if (!m->meet)
-			break;
-		t = settle_part(m, t, now);
-	}
-	struct port *p;
-	for_ports (m, p, active) {
-		if (t < now)
-			port_pass_freely(p, t, now);
-		port_flush(p);
-	}
+	if (active)
+		settle(m, active, from, now);
 }
 
 uint64_t memory_settled(const struct memory *m) { return m->settled; }

@@ -52,19 +52,30 @@ static void reach_add(struct memory_reach *reach, const struct burst *b)
 
 bool port_dma_reach(struct port *p, uint64_t to)
 {
-	bool any = false;
-	p->part_reach = (struct memory_reach){ 0 };
+	struct memory_reach *reach = &p->part_reach;
+	uint64_t sram = 0;
+	bool plain = true;
 	for (uint64_t queued = p->queued; queued; queued &= queued - 1) {
 		const struct burst *b = &p->pool[p->head[__builtin_ctzll(queued)]];
 		while (b->at < to) {
-			any = true;
-			reach_add(&p->part_reach, b);
+			if (b->accum || b->self) {
+				if (plain)
+					*reach = (struct memory_reach){ 0 };
+				plain = false;
+				reach_add(reach, b);
+			} else {
+				sram |= b->mask;
+			}
 			if (b->next == NO_BURST)
 				break;
 			b = &p->pool[b->next];
 		}
 	}
-	return any;
+	if (plain && !p->part_plain)
+		*reach = (struct memory_reach){ 0 };
+	p->part_plain = plain;
+	reach->sram = plain ? sram : reach->sram | sram;
+	return sram || !plain;
 }
 
 static bool crosses_before(const struct burst *a, const struct burst *b)

@@ -39,7 +39,6 @@ struct port {
 	uint64_t from;
 	uint64_t to;
 
-	const struct memory_reach *reach_now; /* what it may touch in this part */
 	bool meets_itself;                    /* in this part, one beat may ask twice for one bank */
 
 	/* Streams. */
@@ -65,6 +64,7 @@ struct port {
 	uint64_t ready;       /* bit mask, before ready_until: the first burst may cross */
 	uint64_t ready_until;
 	struct memory_reach part_reach; /* what bursts of this part touch */
+	bool part_plain;                /* which is groups of the SRAM alone, each bank once a beat */
 	struct divider beat_bytes;
 	/* Words, beats and `regular` of the SRAM burst pushed last: most are alike. */
 	uint32_t like_words, like_beats, like_regular;
@@ -174,10 +174,12 @@ uint64_t port_dma_channel_end(const struct port *, unsigned channel, uint64_t t)
 /* Cycles [from, to) of a port that meets nobody. */
 static inline void port_pass_freely(struct port *p, uint64_t from, uint64_t to)
 {
-	if (p->queued)
-		port_dma_pass(p, from, to);
-	else if (!p->channels && p->passed < p->end)
+	if (p->queued) {
+		if (p->ready || p->ready_until < to)
+			port_dma_pass(p, from, to);
+	} else if (p->passed < p->end) {
 		p->passed += to - from < p->end - p->passed ? to - from : p->end - p->passed;
+	}
 }
 
 /* Cycles [from, to) of `n` ports, in ascending order, that may meet in bank words `words` (a bit mask). No stream's segment
