@@ -541,7 +541,8 @@ static void bring_up(void *self, uint64_t until, uint64_t now)
 		return;
 	}
 	d->brought_up = true;
-	memory_advance(d->memory, now);
+	if (d->at_memory)
+		memory_advance(d->memory, now);
 	for (;;) {
 		uint64_t crossed = next_crossed(d), answer = next_answer(d), event = min(crossed, answer);
 		if (event >= until)
@@ -555,7 +556,9 @@ static void bring_up(void *self, uint64_t until, uint64_t now)
 			take_answer(d, now);
 	}
 	/* An instruction not yet accepted needs start_cycles, so nothing can come before what is issued ahead. */
-	issue_before(d, until, until < now ? until : now + d->hw->dma.start_cycles, now);
+	uint64_t ahead = until < now ? until : now + d->hw->dma.start_cycles;
+	if (next_burst_at(d) < max(until, ahead))
+		issue_before(d, until, ahead, now);
 	d->time = min(until, now);
 	d->brought_up = false;
 	d->next_request = next_request(d);

@@ -62,9 +62,10 @@ class Clockwork : public sc_core::sc_module {
 		if (cycle >= next_[block])
 			return;
 		next_[block] = cycle;
+		if (running_)
+			return; /* step_all() looks for the soonest */
 		soonest_ = std::min(soonest_, cycle);
-		if (!running_)
-			event_.notify(cycles_.time(cycle) - sc_core::sc_time_stamp());
+		event_.notify(cycles_.time(cycle) - sc_core::sc_time_stamp());
 	}
 	/* Nothing is to be stepped unless somebody wakes a block. */
 	bool at_rest() const { return !running_ && soonest_ == NPU_NEVER; }
@@ -94,15 +95,16 @@ class Clockwork : public sc_core::sc_module {
 	/* Blocks that are woken for `now` once more, by one behind them, are stepped again in the next round. */
 	void step_all(uint64_t now)
 	{
-		uint64_t rest = soonest_ = NPU_NEVER;
 		for (unsigned b = 0; b < MACHINE_BLOCKS; b++) {
-			if (next_[b] == now) {
-				next_[b] = NPU_NEVER;
-				wake(b, step_(ctx_, b, now));
-			}
-			rest = std::min(rest, next_[b]);
+			if (next_[b] != now)
+				continue;
+			next_[b] = NPU_NEVER;
+			const uint64_t next = step_(ctx_, b, now);
+			next_[b] = std::min(next_[b], next);
 		}
-		soonest_ = std::min(soonest_, rest);
+		soonest_ = next_[0];
+		for (unsigned b = 1; b < MACHINE_BLOCKS; b++)
+			soonest_ = std::min(soonest_, next_[b]);
 	}
 
 	sc_core::sc_event event_;
