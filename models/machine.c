@@ -79,10 +79,12 @@ static bool build_engines(struct machine *m, unsigned ideal, const struct machin
 		if (!m->engine[e])
 			return false;
 	}
-	/* The DMA accounts for its cycles whoever listens: it asks the DRAM, and how far that has decided may not depend on
-	 * who watches. */
 	struct body_listener load = engine_listener(m->engine[NPU_ENGINE_LOAD]);
 	struct body_listener store = engine_listener(m->engine[NPU_ENGINE_STORE]);
+	/* The DMA accounts for its cycles whoever listens: it asks the DRAM, and how far that has decided may not depend on
+	 * who watches. An ideal one has nothing to decide. */
+	if (!m->probe.span && (ideal & MACHINE_IDEAL_DRAM || m->hw.dram.ideal))
+		load.span = store.span = NULL;
 	struct body_listener matrix = engine_listener(m->engine[NPU_ENGINE_MATRIX]);
 	struct body_listener vector = engine_listener(m->engine[NPU_ENGINE_VECTOR]);
 	m->load = dma_new(NPU_ENGINE_LOAD, &m->hw, m->program, m->memory, m->crossing, &load, wake);
