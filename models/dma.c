@@ -93,7 +93,7 @@ static void load_answer(struct dma *d, uint32_t tag, uint64_t at)
 		d->next_request = min(d->next_request, over);
 		expect(d, over);
 	}
-	if (c == &d->channel[d->age[0]] && is_ending(d))
+	if (!c->away && is_ending(d) && c == &d->channel[d->age[0]])
 		machine_wake_up(&d->wake, d->id, memory_channel_end(d->memory, d->id, d->age[0]));
 }
 
@@ -140,13 +140,15 @@ static void memory_done(void *ctx, enum npu_engine port, uint32_t tag, uint64_t 
 	struct dma *d = ctx;
 	(void)port;
 	d->at_memory--;
-	if (!--d->flight[tag].runs_left)
-		*(struct dma_crossed *)ring_push(&d->crossed) = (struct dma_crossed){ tag, cycle };
+	if (--d->flight[tag].runs_left)
+		return;
+	*(struct dma_crossed *)ring_push(&d->crossed) = (struct dma_crossed){ tag, cycle };
+	d->next_crossed = min(d->next_crossed, cycle);
 }
 
 static uint64_t next_crossed(const struct dma *d)
 {
-	return ring_count(&d->crossed) ? ((struct dma_crossed *)ring_at(&d->crossed, 0))->at : NPU_NEVER;
+	return d->next_crossed;
 }
 
 static uint64_t next_answer(const struct dma *d)
@@ -225,7 +227,7 @@ struct dma *dma_new(enum npu_engine id, const struct hw *hw, const struct npu_pr
 	bool store = id == NPU_ENGINE_STORE;
 	*d = (struct dma){ .id = id, .port = store ? CROSSING_STORE : CROSSING_LOAD, .store = store, .hw = hw,
 			   .program = program, .memory = memory, .crossing = crossing, .listener = *listener,
-			   .wake = *wake, .next_request = NPU_NEVER, .asked = PROBE_NOBODY, .blocker = PROBE_NOBODY };
+			   .wake = *wake, .next_request = NPU_NEVER, .next_crossed = NPU_NEVER, .asked = PROBE_NOBODY, .blocker = PROBE_NOBODY };
 	d->nchannels = (unsigned)(store ? hw->dma.store_channels : hw->dma.load_channels);
 	ring_init(&d->crossed, sizeof(struct dma_crossed));
 	ring_init(&d->beats, sizeof(struct dma_beats));
@@ -435,8 +437,12 @@ static void issue(struct dma *d, uint32_t slot, uint64_t at)
 	uint32_t tag = d->free;
 	struct dma_flight *f = &d->flight[tag];
 	d->free = f->next;
-	*f = (struct dma_flight){ .order = d->order++, .issued = at, .answer = NPU_NEVER, .next = DMA_NO_BURST,
-				  .channel = (uint16_t)slot };
+	f->order = d->order++;
+	f->issued = at;
+	f->answer = NPU_NEVER;
+	f->next = DMA_NO_BURST;
+	f->channel = (uint16_t)slot;
+	f->table = f->sent = false;
 	bool table = reads_table(c);
 	if (table) {
 		table_burst(d, c, f);
@@ -523,6 +529,7 @@ static void take_crossed(struct dma *d, uint64_t now)
 	struct dma_crossed done = *(struct dma_crossed *)ring_at(&d->crossed, 0);
 	dma_settle(d, done.at, now);
 	ring_pop(&d->crossed);
+	d->next_crossed = ring_count(&d->crossed) ? ((struct dma_crossed *)ring_at(&d->crossed, 0))->at : NPU_NEVER;
 	if (d->store)
 		send(d, done.tag, done.at);
 	else

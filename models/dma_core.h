@@ -94,6 +94,7 @@ struct dma {
 	uint64_t next_request;        /* no request of an instruction in service leaves before, as of `time` */
 
 	struct ring crossed;          /* struct dma_crossed */
+	uint64_t next_crossed;        /* `at` of the first of them, NPU_NEVER */
 	struct ring beats;            /* struct dma_beats */
 	uint64_t settled;             /* all before is put down */
 	uint64_t table_bytes;

@@ -11,6 +11,7 @@
 struct conversion {
 	uint64_t num, den;
 	uint64_t inverse; /* 2^64 / den, rounded down */
+	uint64_t safe;    /* n up to here: neither n num nor what is added to it overflows */
 };
 
 /* Bytes [begin, end) of the DRAM. */
@@ -53,7 +54,7 @@ struct crossing {
 
 static struct conversion conversion_of(uint64_t num, uint64_t den)
 {
-	return (struct conversion){ num, den, UINT64_MAX / den };
+	return (struct conversion){ num, den, UINT64_MAX / den, (UINT64_MAX - den) / num };
 }
 
 static uint64_t divided(const struct conversion *c, uint64_t n)
@@ -66,18 +67,16 @@ static uint64_t divided(const struct conversion *c, uint64_t n)
 
 static uint64_t up(const struct conversion *c, uint64_t n)
 {
-	uint64_t product;
-	if (__builtin_mul_overflow(n, c->num, &product) || product > UINT64_MAX - c->den)
+	if (n > c->safe)
 		return hw_ratio_up(n, c->num, c->den);
-	return divided(c, product + c->den - 1);
+	return divided(c, n * c->num + c->den - 1);
 }
 
 static uint64_t down(const struct conversion *c, uint64_t n)
 {
-	uint64_t product;
-	if (__builtin_mul_overflow(n, c->num, &product))
+	if (n > c->safe)
 		return hw_ratio_down(n, c->num, c->den);
-	return divided(c, product);
+	return divided(c, n * c->num);
 }
 
 static uint64_t cycle_of(const struct crossing *x, uint64_t clk)

@@ -276,8 +276,13 @@ static uint64_t pass_together(const struct bank_map *map, struct port *d, const 
 		struct burst *b = &d->pool[d->head[c]];
 		if (!burst_is_simple(map, b))
 			break;
-		uint64_t most = limit - from - k < b->left ? limit - from - k : b->left;
-		uint64_t n = beats_free(map, b, ask + k, in_turn ? 1 : most);
+		uint64_t n = 1;
+		if (!in_turn)
+			n = beats_free(map, b, ask + k, limit - from - k < b->left ? limit - from - k : b->left);
+		else if (burst_beat(b) & ask[k])
+			break;
+		else
+			place_move(map, &b->place, b->regular, b->regular);
 		if (!n)
 			break;
 		k += n;

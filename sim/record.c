@@ -51,20 +51,29 @@ static void note_done(struct record *r, enum npu_engine e)
 	overlap_engine_done(&r->overlap, e);
 }
 
+static __attribute__((cold, noinline)) void refuse_span(struct record *r, const struct probe_span *s)
+{
+	if (s->from != r->upto[s->engine] || s->to < s->from)
+		fault(r, "%s tells %" PRIu64 "..%" PRIu64 " after %" PRIu64, npu_engine_name(s->engine), s->from, s->to,
+		      r->upto[s->engine]);
+	else
+		fault(r, "%s is active at %" PRIu64 ", after its last instruction", npu_engine_name(s->engine), s->from);
+}
+
 static void on_span(void *ctx, const struct probe_span *s)
 {
 	struct record *r = ctx;
 	enum npu_engine e = s->engine;
 	uint64_t from = s->from, to = s->to;
 	if (from != r->upto[e] || to < from) {
-		fault(r, "%s tells %" PRIu64 "..%" PRIu64 " after %" PRIu64, npu_engine_name(e), s->from, s->to, r->upto[e]);
+		refuse_span(r, s);
 		return;
 	}
 	if (to == from)
 		return;
 	bool active = state_is_active[s->state];
 	if (active && r->done[e])
-		fault(r, "%s is active at %" PRIu64 ", after its last instruction", npu_engine_name(e), from);
+		refuse_span(r, s);
 	const struct npu_program *program = r->program;
 	uint32_t region = s->insn == PROBE_NOBODY ? NPU_NO_REGION : program->region[s->insn];
 	if (region == NPU_NO_REGION)
