@@ -53,19 +53,31 @@ static void next_piece(struct dma_walk *w)
 	w->offset = 0;
 }
 
-void dma_walk_init(struct dma_walk *w, const struct hw *hw, const struct npu_program *program, const struct npu_insn *insn)
+static void init_geometry(struct dma_walk *w, const struct npu_insn *insn)
 {
 	const struct npu_dma *d = as_dma(insn);
 	const struct npu_paged *p = &insn->paged;
-	*w = (struct dma_walk){ .insn = insn, .max_burst = hw->dma.max_burst, .run = dma_run_elements(insn),
-				.bits = element_bits(insn), .dram_block = d ? npu_layout_block(d->dram_layout) : 1,
-				.transpose = d ? d->transpose : p->transpose, .rows = d ? d->rows : p->rows,
-				.cols = d ? d->cols : p->cols, .local = d ? d->local : p->local };
+	w->bits = element_bits(insn);
+	w->dram_block = d ? npu_layout_block(d->dram_layout) : 1;
+	w->transpose = d ? d->transpose : p->transpose;
+	w->rows = d ? d->rows : p->rows;
+	w->cols = d ? d->cols : p->cols;
+	w->local = d ? d->local : p->local;
 	w->matrix = (struct npu_matrix){ .rows = w->transpose ? w->cols : w->rows,
 					 .cols = w->transpose ? w->rows : w->cols,
 					 .dtype = (enum npu_dtype)(d ? d->dtype : p->dtype),
 					 .layout = d ? d->local_layout : p->local_layout,
 					 .stride = d ? d->local_stride : p->local_stride };
+}
+
+void dma_walk_init(struct dma_walk *w, const struct hw *hw, const struct npu_program *program, const struct npu_insn *insn)
+{
+	w->insn = insn;
+	w->max_burst = hw->dma.max_burst;
+	w->run = dma_run_elements(insn);
+	w->strip = 0;
+	if (w->run)
+		init_geometry(w, insn);
 	npu_piece_walk_init(&w->pieces, program, insn);
 	next_piece(w);
 }

@@ -30,8 +30,8 @@ struct dma_walk {
 	struct npu_piece_walk pieces;
 	const struct npu_insn *insn;
 	uint64_t max_burst;
-	/* Geometry of a rearranging instruction; run 0: bytes lie in local memory as they lie in DRAM. */
-	uint32_t run;              /* elements of a local run */
+	uint32_t run;              /* elements of a local run; 0: bytes lie in local memory as they lie in DRAM */
+	/* Geometry of a rearranging instruction, which has runs. */
 	uint32_t bits;             /* of an element */
 	uint32_t dram_block;       /* elements a side; 1: rows */
 	bool transpose;

@@ -22,7 +22,7 @@ struct flight {
 /* When the waits of an instruction hold, and by whose posts. */
 struct waits {
 	uint64_t hold_at;
-	uint64_t seen[NPU_SYNC_SLOTS];
+	uint64_t seen[NPU_SYNC_SLOTS]; /* of waits that there are */
 	uint32_t by[NPU_SYNC_SLOTS];
 };
 
@@ -204,7 +204,8 @@ void engine_push(struct engine *e, uint32_t insn, uint64_t at)
 static void look_at_waits(struct engine *e, const struct npu_insn *insn, struct waits *w)
 {
 	const struct npu_sem_ref *ref = insn->wait;
-	*w = (struct waits){ .by = { PROBE_NOBODY, PROBE_NOBODY } };
+	w->hold_at = 0;
+	w->by[0] = w->by[1] = PROBE_NOBODY;
 	for (unsigned i = 0; i < NPU_SYNC_SLOTS; i++) {
 		if (!ref[i].count)
 			continue;

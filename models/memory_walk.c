@@ -384,26 +384,33 @@ static void rows_ahead(const struct bank_map *map, struct walker *w, const struc
 	uint64_t row = (UINT64_C(1) << row_words) - 1, *ask = ahead->ask[BANK_SRAM] + begin;
 	uint32_t group_banks = map->group_banks, inside = group_banks - row_words;
 	struct place place = w->place;
-	for (uint32_t k = 0; k < rows; k++) {
-		uint64_t deep = 0;
-		if (place.bank <= inside) {
-			uint64_t banks = row << (place.base + place.bank), again = ask[k] & banks;
-			ask[k] |= banks;
-			if (again)
-				deep = ahead_add_again(ahead, BANK_SRAM, begin + k, again);
-		} else {
-			deep = edge_row(map, place, row_words, ahead, begin + k);
+	for (uint32_t k = 0; k < rows;) {
+		/* Rows that begin in the group. */
+		uint64_t words = (uint64_t)(rows - k) * stride;
+		uint32_t end_row = words < (uint64_t)place.behind ? rows : k + 1, first = k;
+		uint64_t in_group = row << place.base;
+		for (; k < end_row; k++) {
+			uint64_t deep = 0;
+			if (place.bank <= inside) {
+				uint64_t banks = in_group << place.bank, again = ask[k] & banks;
+				ask[k] |= banks;
+				if (again)
+					deep = ahead_add_again(ahead, BANK_SRAM, begin + k, again);
+			} else {
+				struct place at = place;
+				at.word = w->place.word + k * stride;
+				at.behind -= (int32_t)((k - first) * stride);
+				deep = edge_row(map, at, row_words, ahead, begin + k);
+			}
+			if (deep && begin + k < ahead->n)
+				ahead->n = begin + k;
+			place.bank += banks_of_row;
+			place.bank -= place.bank >= group_banks ? group_banks : 0;
 		}
-		if (deep && begin + k < ahead->n)
-			ahead->n = begin + k;
-		place.word += stride;
-		place.behind -= (int32_t)stride;
-		if (place.behind <= 0) {
+		place.word = w->place.word + k * stride;
+		place.behind -= (int32_t)((k - first) * stride);
+		if (place.behind <= 0)
 			place = place_of(map, place.word);
-			continue;
-		}
-		place.bank += banks_of_row;
-		place.bank -= place.bank >= group_banks ? group_banks : 0;
 	}
 	ahead->busy |= (uint32_t)((UINT64_C(1) << rows) - 1) << begin;
 	w->place = place;
