@@ -375,6 +375,19 @@ static uint64_t edge_row(const struct bank_map *map, struct place at, uint32_t w
 	return deep;
 }
 
+/* The same banks for `n` beats; false, and nothing is done, when one of them wants one of them already. */
+static bool add_rows(uint64_t *ask, uint32_t n, uint64_t banks)
+{
+	uint64_t wanted = 0;
+	for (uint32_t k = 0; k < n; k++)
+		wanted |= ask[k];
+	if (wanted & banks)
+		return false;
+	for (uint32_t k = 0; k < n; k++)
+		ask[k] |= banks;
+	return true;
+}
+
 /* The same where a beat is a row of a few neighbouring words, and rows lie alike: what arrays mostly do. */
 static void rows_ahead(const struct bank_map *map, struct walker *w, const struct memory_walk *walk, struct ahead *ahead)
 {
@@ -389,6 +402,8 @@ static void rows_ahead(const struct bank_map *map, struct walker *w, const struc
 		uint64_t words = (uint64_t)(rows - k) * stride;
 		uint32_t end_row = words < (uint64_t)place.behind ? rows : k + 1, first = k;
 		uint64_t in_group = row << place.base;
+		if (!banks_of_row && place.bank <= inside && add_rows(ask + k, end_row - k, in_group << place.bank))
+			k = end_row;
 		for (; k < end_row; k++) {
 			uint64_t deep = 0;
 			if (place.bank <= inside) {
