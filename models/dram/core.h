@@ -356,15 +356,24 @@ static inline void piece_gone(const struct dram *d, const struct piece *p)
 struct lane {
 	uint32_t bank, column;
 };
-/* Its first burst; lane 0 is p's own. The group counts on with the burst, and the column with each round; bank_hash
- * hides the count behind the row. */
-static inline struct lane dram_lane(const struct dram *d, const struct piece *p, uint32_t lane)
+/* Where a piece's lanes are. The group counts on with the burst, and the column with each round; bank_hash hides the
+ * count behind the row. */
+struct lanes {
+	uint32_t mask, hash, first; /* first: count of lane 0 */
+	uint32_t bank, bank_bits;   /* bank: of group 0 */
+	uint32_t column;
+};
+static inline struct lanes dram_lanes(const struct dram *d, const struct piece *p)
 {
-	uint32_t mask = d->plan.group.mask, hash = d->config.bank_hash ? p->row & mask : 0;
-	uint32_t group = p->bank >> d->plan.bank_bits & mask;
-	uint32_t count = (group ^ hash) + lane;
-	uint32_t lane_group = (count & mask) ^ hash;
-	return (struct lane){ p->bank + ((lane_group - group) << d->plan.bank_bits), p->column + (count > mask) };
+	uint32_t mask = d->plan.group.mask, bits = d->plan.bank_bits;
+	uint32_t hash = d->config.bank_hash ? p->row & mask : 0, group = p->bank >> bits & mask;
+	return (struct lanes){ mask, hash, group ^ hash, p->bank - (group << bits), bits, p->column };
+}
+/* The first burst of a lane; lane 0 is the piece's own. */
+static inline struct lane dram_lane(const struct lanes *l, uint32_t lane)
+{
+	uint32_t count = l->first + lane, group = (count & l->mask) ^ l->hash;
+	return (struct lane){ l->bank + (group << l->bank_bits), l->column + (count > l->mask) };
 }
 bank_set dram_banks_of(const struct dram *, const struct piece *);
 

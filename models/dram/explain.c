@@ -41,13 +41,14 @@ static bank_set banks_open(const struct dram *d, const struct piece *p, uint64_t
 	*until = clk < p->visible ? p->visible : p->done > clk ? p->done : NEVER;
 	if (clk < p->visible || p->done <= clk)
 		return 0;
+	struct lanes lanes = dram_lanes(d, p);
 	for (uint32_t i = 0; i < p->lanes; i++) {
 		bool to_come = p->accepted >= NEVER || p->lane_gone[i] == UINT32_MAX;
 		uint64_t gone = to_come ? NEVER : p->accepted + p->lane_gone[i];
 		if (gone <= clk)
 			continue;
 		*until = min64(*until, gone);
-		banks |= bit(i ? dram_lane(d, p, i).bank : p->bank);
+		banks |= bit(dram_lane(&lanes, i).bank);
 	}
 	return banks;
 }

@@ -25,7 +25,8 @@ uint32_t dram_channel_of(const struct dram *d, uint64_t addr)
 bank_set dram_banks_of(const struct dram *d, const struct piece *p)
 {
 	bank_set set = bit(p->bank);
+	struct lanes lanes = dram_lanes(d, p);
 	for (uint32_t lane = 1; lane < p->lanes; lane++)
-		set |= bit(dram_lane(d, p, lane).bank);
+		set |= bit(dram_lane(&lanes, lane).bank);
 	return set;
 }

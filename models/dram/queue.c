@@ -244,10 +244,10 @@ IN_LINE void add_entry(struct dram *d, struct channel *ch, struct queue *q, stru
 
 static OUT_OF_LINE void add_lanes(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id)
 {
-	const struct plan *plan = &d->plan;
-	for (uint32_t i = 0; i < p->lanes; i++)
-		add_entry(d, ch, q, p, id, i, dram_lane(d, p, i),
-			  (p->bursts - i + plan->group.mask) >> plan->group_bits);
+	uint32_t bits = d->plan.group_bits, last = p->bursts - 1u, n = p->lanes;
+	struct lanes lanes = dram_lanes(d, p);
+	for (uint32_t i = 0; i < n; i++)
+		add_entry(d, ch, q, p, id, i, dram_lane(&lanes, i), 1 + ((last - i) >> bits));
 }
 
 IN_LINE void add_entries(struct dram *d, struct channel *ch, struct queue *q, struct piece *p, uint32_t id)

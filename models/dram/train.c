@@ -18,7 +18,7 @@ static uint32_t undisturbed(const struct dram *d, const struct channel *ch, cons
 	return most;
 }
 
-static uint32_t next_lane(const struct piece *p, uint32_t lane)
+static inline uint32_t next_lane(const struct piece *p, uint32_t lane)
 {
 	return lane + 1 < p->lanes ? lane + 1 : 0;
 }
@@ -180,11 +180,13 @@ IN_LINE void settle_bus(const struct dram *d, struct channel *ch, const struct t
 IN_LINE void settle_lanes(struct dram *d, struct channel *ch, const struct train *t, bool write)
 {
 	struct piece *p = t->p;
-	uint32_t step = d->plan.burst_clk, lanes = p->lanes, bits = lanes > 1 ? d->plan.group_bits : 0;
-	for (uint32_t i = 0, lane = t->lane; i < t->bursts && i < lanes; i++, lane = next_lane(p, lane)) {
-		uint32_t more = (t->bursts - 1 - i) >> bits;
-		more = t->bursts <= lanes ? 0 : more;
-		settle_lane(d, ch, p, write, lane, 1 + more, t->clk + (i + more * lanes) * step);
+	uint32_t step = d->plan.burst_clk, lanes = p->lanes, round = lanes * step;
+	uint32_t bits = lanes > 1 ? d->plan.group_bits : 0, last = t->bursts - 1;
+	uint32_t touched = t->bursts < lanes ? t->bursts : lanes, lane = t->lane;
+	uint64_t clk = t->clk;
+	for (uint32_t i = 0; i < touched; i++, lane = next_lane(p, lane), clk += step) {
+		uint32_t more = (last - i) >> bits;
+		settle_lane(d, ch, p, write, lane, 1 + more, clk + more * round);
 	}
 }
 
