@@ -155,17 +155,11 @@ struct verdict {
 };
 
 /* ACT-2 takes the first free slot after its ACT-1 that no column command wants, and the last one before tAAD is over.
- */
-static void second_step(const struct dram *d, const struct channel *ch, uint64_t floor, uint64_t column,
-			struct verdict *v)
+ * The bus is free from `slot` on: PRE comes no sooner. */
+static bool second_step_first(const struct dram *d, const struct channel *ch, uint64_t slot, uint64_t column)
 {
-	uint64_t clk = max64(floor, ch->act1_clk + d->plan.command_clk[DRAM_ACT]);
-	bool last = column < NEVER && column + d->plan.command_clk[DRAM_RD] > ch->act1_clk + d->config.tAAD;
-	v->rest = min64(v->rest, clk);
-	if (clk < v->clk || (clk == v->clk && (v->what != TAKE_COLUMN || last))) {
-		v->clk = clk;
-		v->what = TAKE_ACT2;
-	}
+	bool last = column + d->plan.command_clk[DRAM_RD] > ch->act1_clk + d->config.tAAD;
+	return column > slot || (column == slot && last);
 }
 
 IN_LINE uint64_t first_column(const struct dram *d, struct channel *ch, struct queue *q)
@@ -209,6 +203,10 @@ IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queu
 	if (act_next->clk >= NEVER && pre_next->clk >= NEVER && !two_steps)
 		return;
 	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now);
+	if (two_steps && second_step_first(d, ch, floor, column)) {
+		*v = (struct verdict){ floor, floor, TAKE_ACT2, NO_BANK };
+		return;
+	}
 	uint64_t act_floor = two_steps ? NEVER : floor;
 	struct row act = row_at(d, act_next, DRAM_ACT, act_floor);
 	struct row pre = row_at(d, pre_next, DRAM_PRE, floor);
@@ -241,8 +239,10 @@ IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queu
 			pre = row_at(d, pre_next, DRAM_PRE, floor);
 		}
 	}
-	if (two_steps)
-		second_step(d, ch, floor, column, v);
+	/* Not before a column command, but before PRE. */
+	if (two_steps && v->what != TAKE_COLUMN)
+		*v = (struct verdict){ floor, floor, TAKE_ACT2, NO_BANK };
+	v->rest = two_steps ? min64(v->rest, floor) : v->rest;
 }
 
 /* Of wants_drain(): both directions wait. */
