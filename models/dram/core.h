@@ -111,8 +111,8 @@ struct plan {
 	struct column_gaps column_gaps[2]; /* [write] */
 	struct row_gaps row_gaps[DRAM_PRE + 1];
 	bool group_holds[OPS];             /* some rule holds this command back by its group */
-	uint8_t command_clk[OPS];
-	uint8_t shared_clk[OPS]; /* for which a command keeps others, of columns and of rows, off their bus */
+	uint64_t command_clk[OPS];
+	uint64_t shared_clk[OPS]; /* for which a command keeps others, of columns and of rows, off their bus */
 	uint8_t bus_of[OPS];     /* command bus: 0, or 1 for rows where they have their own */
 	uint8_t group_of[MAX_BANKS], rank_of[MAX_BANKS]; /* groups count over the ranks */
 	bank_set rank_banks[MAX_RANKS];
@@ -176,6 +176,7 @@ enum kind { COLUMN, ACTIVATE, PRECHARGE, KINDS };
 /* Waiting bursts of one direction. Each bank with an entry is in exactly one of the sets: its next command is a column
  * command (the open row has a waiting burst), ACT (no row is open) or PRE (another row is open). */
 struct queue {
+	uint32_t op[KINDS]; /* the command of each kind */
 	bank_set set[KINDS];
 	struct choice next[KINDS];
 	uint32_t used, size; /* bursts */

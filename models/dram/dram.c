@@ -40,8 +40,11 @@ static bool grow_pieces(struct dram *d)
 	return true;
 }
 
-static void init_queue(struct queue *q, uint32_t size)
+static void init_queue(struct queue *q, bool write, uint32_t size)
 {
+	q->op[COLUMN] = column_op(write);
+	q->op[ACTIVATE] = DRAM_ACT;
+	q->op[PRECHARGE] = DRAM_PRE;
 	q->size = size;
 	q->oldest = q->youngest = NO_PIECE;
 	for (uint32_t kind = 0; kind < KINDS; kind++)
@@ -58,8 +61,8 @@ static bool init_channel(struct dram *d, struct channel *ch, uint32_t index)
 		return false;
 	for (uint32_t i = 0; i < slots; i++)
 		ch->entry[i].next = (uint16_t)(i + 1 < slots ? i + 1 : NO_ENTRY);
-	init_queue(&ch->queue[0], d->config.read_queue);
-	init_queue(&ch->queue[1], d->config.write_queue);
+	init_queue(&ch->queue[0], false, d->config.read_queue);
+	init_queue(&ch->queue[1], true, d->config.write_queue);
 	for (uint32_t b = 0; b < d->plan.banks; b++)
 		ch->bank[b].row = NO_ROW;
 	ch->index = (uint8_t)index;

@@ -164,7 +164,7 @@ const char *dram_config_check(const struct dram_config *c, const char **key)
 static void add_rule(struct plan *p, uint32_t first, uint32_t second, enum scope scope, int64_t interval)
 {
 	struct rules *rules = &p->rules[first];
-	int64_t gap = interval + p->command_clk[first] - p->command_clk[second];
+	int64_t gap = interval + (int64_t)p->command_clk[first] - (int64_t)p->command_clk[second];
 	if (gap <= 0)
 		return;
 	rules->row[rules->n + rules->other] = (struct rule){ (uint32_t)gap, (uint16_t)scope, (uint16_t)second };
@@ -255,8 +255,8 @@ static void plan_rows(struct plan *p)
 static void plan_closes(struct plan *p)
 {
 	for (uint32_t write = 0; write < 2; write++) {
-		uint32_t close = p->column_gaps[write].precharge + p->command_clk[DRAM_PRE];
-		uint32_t read = p->command_clk[DRAM_RD];
+		uint32_t close = p->column_gaps[write].precharge + (uint32_t)p->command_clk[DRAM_PRE];
+		uint32_t read = (uint32_t)p->command_clk[DRAM_RD];
 		p->before_close[write] = close < read ? 1 : 1 + (close - read) / p->burst_clk;
 		p->closes_late[write] = p->before_close[write] > p->group.mask;
 	}
@@ -287,7 +287,7 @@ static void plan_commands(struct plan *p, const struct dram_config *c)
 	for (uint32_t op = 0; op < OPS; op++) {
 		bool column = op == DRAM_RD || op == DRAM_WR;
 		bool act = op == DRAM_ACT || op == DRAM_ACT2;
-		p->command_clk[op] = (uint8_t)(column ? c->column_clk : act ? c->act_clk : c->precharge_clk);
+		p->command_clk[op] = column ? c->column_clk : act ? c->act_clk : c->precharge_clk;
 		p->shared_clk[op] = c->row_command_bus ? 0 : p->command_clk[op];
 		p->bus_of[op] = c->row_command_bus && !column;
 	}

@@ -5,8 +5,6 @@
 
 #include "models/dram/core.h"
 
-static const uint32_t first_op[2][KINDS] = { { DRAM_RD, DRAM_ACT, DRAM_PRE }, { DRAM_WR, DRAM_ACT, DRAM_PRE } };
-
 static bank_set waiting(const struct queue *q)
 {
 	return q->set[COLUMN] | q->set[ACTIVATE] | q->set[PRECHARGE];
@@ -22,10 +20,10 @@ void dram_forget_choices(struct channel *ch)
 
 /* A bank joins a set: the kind's next choice stays exact when this bank cannot come before it, and for as long as
  * before when this bank is younger. */
-static void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
+static inline void join(const struct channel *ch, struct queue *q, enum kind kind, uint32_t bank)
 {
 	struct choice *next = &q->next[kind];
-	uint64_t from = ch->next[first_op[q == &ch->queue[1]][kind]][bank];
+	uint64_t from = ch->next[q->op[kind]][bank];
 	q->set[kind] |= bit(bank);
 	if (from <= next->clk) {
 		next->clk = from;
@@ -34,7 +32,7 @@ static void join(const struct channel *ch, struct queue *q, enum kind kind, uint
 		next->until = from;
 }
 
-static void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)
+static inline void move(const struct channel *ch, struct queue *q, enum kind from, enum kind to, uint32_t bank)
 {
 	leave_set(q, from, bank);
 	join(ch, q, to, bank);
@@ -101,7 +99,7 @@ void dram_row_closed(struct channel *ch, uint32_t bank)
 	for (uint32_t w = 0; w < 2; w++) {
 		struct queue *q = &ch->queue[w];
 		q->first_hit[bank] = NO_ENTRY;
-		if (waiting(q) & bit(bank))
+		if (q->head[bank] != NO_ENTRY)
 			move(ch, q, present_kind(q, bank), ACTIVATE, bank);
 	}
 }

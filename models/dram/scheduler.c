@@ -171,15 +171,15 @@ IN_LINE uint64_t first_column(const struct dram *d, struct channel *ch, struct q
 	return next->clk;
 }
 
-/* A kind of row command: its bound, when it leaves its bus then, and from when on columns find theirs free. */
+/* A kind of row command: its bound, and when it leaves its bus then. */
 struct row {
-	uint64_t clk, leaves, shared;
+	uint64_t clk, leaves;
 };
 
 IN_LINE struct row row_at(const struct dram *d, const struct choice *next, uint32_t op, uint64_t floor)
 {
 	uint64_t clk = max64(next->clk, floor);
-	return (struct row){ clk, clk + d->plan.command_clk[op], clk + d->plan.shared_clk[op] };
+	return (struct row){ clk, clk + d->plan.command_clk[op] };
 }
 
 static inline bool known(const struct choice *next, uint64_t floor)
@@ -192,7 +192,7 @@ static inline bool known(const struct choice *next, uint64_t floor)
 IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
 			   struct verdict *v)
 {
-	const uint8_t *shared = d->plan.shared_clk;
+	const uint64_t *shared = d->plan.shared_clk;
 	struct choice *act_next = &rows->next[ACTIVATE], *pre_next = &rows->next[PRECHARGE];
 	uint64_t column = first_column(d, ch, q), column_leaves = column + shared[DRAM_RD];
 	bool two_steps = ch->act1_bank != NO_BANK;
@@ -212,8 +212,9 @@ IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queu
 	struct row pre = row_at(d, pre_next, DRAM_PRE, floor);
 	for (;;) {
 		if (act.leaves <= pre.leaves) {
-			if (column_leaves <= act.shared) {
-				v->rest = act.shared + 1 - shared[DRAM_RD];
+			uint64_t columns_from = act.clk + shared[DRAM_ACT];
+			if (column_leaves <= columns_from) {
+				v->rest = columns_from + 1 - shared[DRAM_RD];
 				break;
 			}
 			if (known(act_next, floor)) {
@@ -225,8 +226,9 @@ IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queu
 			scan_activates(d, ch, rows, floor);
 			act = row_at(d, act_next, DRAM_ACT, act_floor);
 		} else {
-			if (column_leaves <= pre.shared) {
-				v->rest = pre.shared + 1 - shared[DRAM_RD];
+			uint64_t columns_from = pre.clk + shared[DRAM_PRE];
+			if (column_leaves <= columns_from) {
+				v->rest = columns_from + 1 - shared[DRAM_RD];
 				break;
 			}
 			if (known(pre_next, floor)) {
@@ -294,7 +296,7 @@ static void tell_transfer(const struct dram *d, const struct channel *ch, uint64
 /* Until when columns may follow each other without another look around, as far as bounds tell. */
 IN_LINE uint64_t undisputed(const struct dram *d, struct channel *ch, const struct queue *rows)
 {
-	const uint8_t *length = d->plan.shared_clk;
+	const uint64_t *length = d->plan.shared_clk;
 	uint64_t row_leaves = rows->next[PRECHARGE].clk + length[DRAM_PRE];
 	if (ch->act1_bank == NO_BANK)
 		row_leaves = min64(row_leaves, rows->next[ACTIVATE].clk + length[DRAM_ACT]);
@@ -412,14 +414,14 @@ static inline void issue_columns(struct dram *d, struct channel *ch, struct trai
 		issue_reads(d, ch, t, stop);
 }
 
-/* A row command takes a slot that a CAS may have counted on, and moves every later command of its kind. */
-static void row_command(struct channel *ch, enum kind kind)
+/* It moves every later command of its kind, and takes a slot that a CAS may have counted on. Choices of a queue that is
+ * not at work are forgotten before it is. */
+IN_LINE void row_command(const struct dram *d, struct channel *ch, struct queue *rows, enum kind kind)
 {
-	for (uint32_t w = 0; w < 2; w++) {
-		ch->queue[w].next[kind].exact = 0;
-		if (ch->queue[w].next[COLUMN].clk > ch->data_end)
-			ch->queue[w].next[COLUMN].exact = 0;
-	}
+	struct choice *column = &ch->queue[ch->drain].next[COLUMN];
+	rows->next[kind].exact = false;
+	if (d->config.tCAS && column->clk > ch->data_end)
+		column->exact = false;
 }
 
 static void open_row(struct dram *d, struct channel *ch, uint32_t bank, uint32_t row)
@@ -429,11 +431,11 @@ static void open_row(struct dram *d, struct channel *ch, uint32_t bank, uint32_t
 	dram_row_opened(d, ch, bank, row);
 }
 
-static void activate(struct dram *d, struct channel *ch, const struct queue *rows, uint32_t bank, uint64_t clk)
+static void activate(struct dram *d, struct channel *ch, struct queue *rows, uint32_t bank, uint64_t clk)
 {
 	uint32_t row = ch->entry[rows->head[bank]].row;
 	dram_act(d, ch, bank, row, clk);
-	row_command(ch, ACTIVATE);
+	row_command(d, ch, rows, ACTIVATE);
 	if (d->config.tAAD == 0) {
 		open_row(d, ch, bank, row);
 		return;
@@ -444,34 +446,34 @@ static void activate(struct dram *d, struct channel *ch, const struct queue *row
 	ch->blocked |= bit(bank);
 }
 
-static void activate2(struct dram *d, struct channel *ch, uint64_t clk)
+static void activate2(struct dram *d, struct channel *ch, struct queue *rows, uint64_t clk)
 {
 	uint32_t bank = ch->act1_bank;
 	dram_act2(d, ch, bank, ch->act1_row, clk);
-	row_command(ch, ACTIVATE);
+	row_command(d, ch, rows, ACTIVATE);
 	ch->act1_bank = NO_BANK;
 	ch->blocked &= ~bit(bank) | ch->rank[d->plan.rank_of[bank]].refresh.banks;
 	open_row(d, ch, bank, ch->act1_row);
 }
 
-static void precharge(struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk)
+static void precharge(struct dram *d, struct channel *ch, struct queue *rows, uint32_t bank, uint64_t clk)
 {
 	dram_pre(d, ch, bank, ch->bank[bank].row, clk);
-	row_command(ch, PRECHARGE);
+	row_command(d, ch, rows, PRECHARGE);
 	d->stats.precharges++;
 	ch->bank[bank].conflict = true;
 	dram_row_closed(ch, bank);
 }
 
-static inline void issue_row(struct dram *d, struct channel *ch, const struct queue *rows, const struct verdict *v)
+static inline void issue_row(struct dram *d, struct channel *ch, struct queue *rows, const struct verdict *v)
 {
 	ch->now = v->clk;
 	if (v->what == TAKE_ACT)
 		activate(d, ch, rows, v->bank, v->clk);
 	else if (v->what == TAKE_ACT2)
-		activate2(d, ch, v->clk);
+		activate2(d, ch, rows, v->clk);
 	else
-		precharge(d, ch, v->bank, v->clk);
+		precharge(d, ch, rows, v->bank, v->clk);
 }
 
 /* Gives the turn to the direction that ought to have it; rows just opened for the turn that ends are used first. */
@@ -531,6 +533,27 @@ static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 	return ch->rolls;
 }
 
+/* What may come before the next command: the limit, whatever else there is to look at, or refresh. Sets ch->due. */
+static OUT_OF_LINE bool other_news(struct dram *d, struct channel *ch, struct verdict *next, uint64_t news, uint64_t stop)
+{
+	struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
+	if (refresh.clk <= next->clk)
+		refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
+	ch->due = min64(news, min64(refresh.clk, next->clk));
+	next->rest = min64(next->rest, refresh.clk);
+	if (ch->due >= stop)
+		return true;
+	if (news == ch->due) {
+		ch->now = news;
+		ch->turn_moved = true;
+		return true;
+	}
+	if (refresh.clk != ch->due)
+		return false;
+	dram_refresh_take(d, ch, &refresh);
+	return true;
+}
+
 /* Takes the next decisions, up to the first that is no row command. */
 static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t stop)
 {
@@ -546,25 +569,18 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 	if (!overdue)
 		news = min64(news, ch->write_due);
 	struct queue *q = &ch->queue[ch->drain], *rows = preparing(ch);
+	uint64_t end = min64(news, stop);
 	for (;;) {
 		struct verdict next;
 		first_command(d, ch, q, rows, &next);
-		struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
-		if (refresh.clk <= next.clk)
-			refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
-		ch->due = min64(news, min64(refresh.clk, next.clk));
-		if (ch->due >= stop)
-			return true;
-		if (news == ch->due) {
-			ch->now = news;
-			ch->turn_moved = true;
-			return false;
+		if (next.clk >= end || ch->refresh_due <= next.clk) {
+			if (other_news(d, ch, &next, news, stop))
+				return ch->due >= stop;
+			ch->rest = next.rest;
+		} else {
+			ch->rest = min64(next.rest, ch->refresh_due);
 		}
-		if (refresh.clk == ch->due) {
-			dram_refresh_take(d, ch, &refresh);
-			return false;
-		}
-		ch->rest = min64(next.rest, refresh.clk);
+		ch->due = next.clk;
 		if (next.what == TAKE_COLUMN)
 			return start_columns(d, ch, &next, stop);
 		issue_row(d, ch, rows, &next);
