@@ -80,10 +80,19 @@ static struct state refreshing(const struct dram *d, const struct channel *ch, b
 	return s;
 }
 
-/* The first of the intervals kept that ends after clk; the last one is the channel's own, which may still grow. */
+/* The first of the intervals kept that ends after clk; the last one is the channel's own, which may still grow. What is
+ * asked for has mostly just passed, so the search begins with the newest and looks back twice as far each time. */
 static struct interval busy_after(const struct channel *ch, uint64_t clk)
 {
-	uint32_t kept = ch->nbusy < BUSY_HISTORY ? ch->nbusy : BUSY_HISTORY, low = 0, high = kept;
+	uint32_t kept = ch->nbusy < BUSY_HISTORY ? ch->nbusy : BUSY_HISTORY, low = kept, high = kept;
+	for (uint32_t step = 1; low > 0; step *= 2) {
+		low = kept > step ? kept - step : 0;
+		if (ch->busy[(ch->nbusy - kept + low) % BUSY_HISTORY].to <= clk) {
+			low++;
+			break;
+		}
+		high = low;
+	}
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 		if (ch->busy[(ch->nbusy - kept + mid) % BUSY_HISTORY].to > clk)

@@ -28,46 +28,55 @@ IN_LINE void scan_rank(const struct dram *d, const struct channel *ch, uint32_t 
 		       uint64_t floor, uint64_t rank_clk, bool grouped, struct first *first)
 {
 	const uint64_t *next = ch->next[op];
+	uint64_t least = rank_clk - floor;
 	for (; banks; banks &= banks - 1) {
-		uint32_t bank = lowest(banks);
-		uint64_t clk = max64(rank_clk, next[bank]);
+		uint64_t bank = lowest(banks), from = next[bank];
 		if (grouped)
-			clk = max64(clk, next[GROUP_SLOT + d->plan.group_of[bank]]);
-		uint64_t wait = clk - floor, key = wait << AGE_BITS | age[bank];
-		first->bank = key < first->key ? bank : first->bank;
+			from = max64(from, next[GROUP_SLOT + d->plan.group_of[bank]]);
+		uint64_t wait = from > floor ? from - floor : 0;
+		wait = max64(wait, least);
+		uint64_t key = wait << AGE_BITS | age[bank];
+		first->bank = key < first->key ? (uint32_t)bank : first->bank;
 		first->key = min64(key, first->key);
 		first->more = min64(wait - 1, first->more);
 	}
 }
 
+static inline struct choice chosen(const struct first *first, uint64_t floor)
+{
+	uint64_t clk = first->bank == NO_BANK ? NEVER : floor + (first->key >> AGE_BITS);
+	return (struct choice){ clk, floor + 1 + first->more, first->bank, true };
+}
+
+static const struct first none = { NEVER, NEVER, NO_BANK };
+
 /* Of several ranks. */
 static OUT_OF_LINE void scan_ranks(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among,
-				   const uint64_t *age, uint64_t floor, struct first *first)
+				   const uint64_t *age, uint64_t floor, struct choice *best)
 {
+	struct first first = none;
 	for (uint32_t r = 0; among; r++) {
 		bank_set banks = among & d->plan.rank_banks[r];
 		among &= ~banks;
-		scan_rank(d, ch, op, banks, age, floor, rank_floor(ch, op, r, floor), true, first);
+		scan_rank(d, ch, op, banks, age, floor, rank_floor(ch, op, r, floor), true, &first);
 	}
+	*best = chosen(&first, floor);
 }
 
 IN_LINE void scan(const struct dram *d, const struct channel *ch, uint32_t op, bank_set among, const uint64_t *age,
 		  uint64_t floor, struct choice *best)
 {
-	struct first first = { NEVER, NEVER, NO_BANK };
 	if (!d->plan.one_rank) {
-		scan_ranks(d, ch, op, among, age, floor, &first);
-	} else {
-		floor = rank_floor(ch, op, 0, floor);
-		if (op != DRAM_PRE && d->plan.group_holds[op])
-			scan_rank(d, ch, op, among, age, floor, floor, true, &first);
-		else
-			scan_rank(d, ch, op, among, age, floor, floor, false, &first);
+		scan_ranks(d, ch, op, among, age, floor, best);
+		return;
 	}
-	best->clk = first.bank == NO_BANK ? NEVER : floor + (first.key >> AGE_BITS);
-	best->bank = first.bank;
-	best->until = floor + 1 + first.more;
-	best->exact = true;
+	struct first first = none;
+	floor = rank_floor(ch, op, 0, floor);
+	if (op != DRAM_PRE && d->plan.group_holds[op])
+		scan_rank(d, ch, op, among, age, floor, floor, true, &first);
+	else
+		scan_rank(d, ch, op, among, age, floor, floor, false, &first);
+	*best = chosen(&first, floor);
 }
 
 /* LPDDR5: once the data clock has stopped, a CAS must restart it tCAS before the column command. */
