@@ -413,10 +413,9 @@ static inline uint64_t next_entry(const struct dram *d, struct channel *ch)
 }
 void dram_enter_all(struct dram *, struct channel *); /* that can come in at ch->now, unless the limit forbids it */
 /* The piece is the next to come in by its port. */
-static inline void dram_show(const struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
+static inline void dram_show(struct channel *ch, uint32_t port, uint32_t id, const struct piece *p)
 {
 	struct door *door = &ch->door[port];
-	const struct piece *p = piece_of(d, id);
 	door->head = id;
 	door->visible = p->visible;
 	door->bursts = p->bursts;

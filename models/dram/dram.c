@@ -179,16 +179,15 @@ static uint32_t bytes_within(const struct plan *p, uint64_t addr, uint32_t nbyte
 	return nbytes < most ? nbytes : most;
 }
 
-static void to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id)
+IN_LINE void to_door(struct dram *d, struct channel *ch, uint32_t port, uint32_t id, const struct piece *p, bool write)
 {
 	struct door *door = &ch->door[port];
-	const struct piece *p = piece_of(d, id);
-	ch->writes_outside += p->write;
-	row_set_add(p->write ? &ch->writes : &ch->reads_outside, p->row_key);
+	ch->writes_outside += write;
+	row_set_add(write ? &ch->writes : &ch->reads_outside, p->row_key);
 	if (ch->ports >> port & 1) {
 		piece_of(d, door->tail)->next = id;
 	} else {
-		dram_show(d, ch, port, id);
+		dram_show(ch, port, id, p);
 		ch->ports |= 1u << port;
 		dram_find_reader(ch);
 		ch->door_moved = true;
@@ -207,24 +206,25 @@ static inline void comes(struct dram *d, struct channel *ch, uint64_t clk)
 	}
 }
 
-static uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_request *r, uint64_t addr,
-			   uint32_t nbytes)
+IN_LINE uint32_t push_piece(struct dram *d, uint64_t visible, const struct dram_request *r, uint64_t addr,
+			    uint32_t nbytes)
 {
-	uint32_t id = d->next_piece;
+	uint32_t id = d->next_piece, port = r->port;
+	bool write = r->write;
 	struct piece *p = new_piece(d);
 	p->addr = addr;
-	dram_place(d, p, nbytes);
 	p->visible = visible;
 	p->accepted = p->done = NEVER;
 	p->request = d->next_request - 1;
 	p->next = NO_PIECE;
-	p->left = p->bursts;
-	p->write = r->write;
-	p->nbytes = (uint16_t)bytes_within(&d->plan, addr, nbytes, p->bursts);
+	p->write = write;
+	uint32_t bursts = dram_place(d, p, addr, nbytes), bytes = bytes_within(&d->plan, addr, nbytes, bursts);
+	p->left = (uint8_t)bursts;
+	p->nbytes = (uint16_t)bytes;
 	struct channel *ch = &d->channel[p->channel];
-	to_door(d, ch, r->port, id);
+	to_door(d, ch, port, id, p, write);
 	comes(d, ch, max64(visible, ch->now));
-	return p->nbytes;
+	return bytes;
 }
 
 void dram_push(struct dram *d, uint64_t arrival, const struct dram_request *r)
@@ -241,9 +241,11 @@ void dram_push(struct dram *d, uint64_t arrival, const struct dram_request *r)
 		return;
 	}
 	uint64_t visible = arrival + d->config.front_delay;
-	for (uint32_t at = 0; at < r->nbytes; q->pieces++)
-		at += push_piece(d, visible, r, r->addr + at, r->nbytes - at);
-	q->left = q->held = q->pieces;
+	uint64_t addr = r->addr;
+	uint16_t pieces = 0;
+	for (uint32_t left = r->nbytes, n; left; left -= n, addr += n, pieces++)
+		n = push_piece(d, visible, r, addr, left);
+	q->pieces = q->left = q->held = pieces;
 }
 
 /* Tells the owner; what may arrive because of it bounds the decisions of this dram_run(). */

@@ -53,11 +53,12 @@ static inline uint8_t row_key(const struct plan *p, uint32_t row, uint32_t bank)
 	return (uint8_t)(((row << p->bank_bits | bank) + 1) * 0x9e3779b1u >> 26);
 }
 
-/* Sets channel, bank, row, column, bursts, lanes and row_key of the piece that begins at its addr with nbytes to go. */
-static inline void dram_place(const struct dram *d, struct piece *piece, uint32_t nbytes)
+/* Sets channel, bank, row, column, bursts (returned), lanes and row_key of the piece that begins at addr with nbytes to
+ * go. */
+static inline uint32_t dram_place(const struct dram *d, struct piece *piece, uint64_t addr, uint32_t nbytes)
 {
 	const struct plan *p = &d->plan;
-	uint64_t addr = piece->addr, bits = addr >> p->burst_shift;
+	uint64_t bits = addr >> p->burst_shift;
 	piece->channel = 0;
 	if (p->channel_bits) {
 		uint64_t below = addr & ((1u << p->interleave_shift) - 1), above = addr >> p->interleave_shift;
@@ -78,6 +79,7 @@ static inline void dram_place(const struct dram *d, struct piece *piece, uint32_
 	piece->row_key = row_key(p, row, bank);
 	piece->bursts = (uint8_t)bursts;
 	piece->lanes = p->group_lowest && bursts > 1 ? (uint8_t)min64(bursts, d->config.bank_groups) : 1;
+	return bursts;
 }
 
 #endif

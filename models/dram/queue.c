@@ -285,7 +285,7 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port, bool write
 	if (p->next == NO_PIECE)
 		ch->ports &= ~(1u << port);
 	else
-		dram_show(d, ch, port, p->next);
+		dram_show(ch, port, p->next, piece_of(d, p->next));
 	if (p->next == NO_PIECE || door->write != write)
 		dram_find_reader(ch);
 	if (!write && row_set_has(&ch->writes, p->row_key) && any_waiting(d, ch, writes, p, covers)) {
@@ -302,6 +302,11 @@ IN_LINE void enter(struct dram *d, struct channel *ch, uint32_t port, bool write
 	add_entries(d, ch, &ch->queue[write], p, id);
 	if (write)
 		dram_piece_done(d, p, ch->now);
+}
+
+static OUT_OF_LINE void enter_read(struct dram *d, struct channel *ch, uint32_t port)
+{
+	enter(d, ch, port, false);
 }
 
 static OUT_OF_LINE void enter_write(struct dram *d, struct channel *ch, uint32_t port)
@@ -375,6 +380,13 @@ void dram_look_at_doors(const struct dram *d, struct channel *ch)
 
 void dram_enter_all(struct dram *d, struct channel *ch)
 {
+	const struct queue *reads = &ch->queue[0];
+	while (ch->reader != NOBODY) { /* the usual case, without notes that the next one overwrites */
+		const struct door *door = &ch->door[ch->reader];
+		if (reads->used + door->bursts > reads->size || door->visible > ch->now || ch->now >= d->limit)
+			break;
+		enter(d, ch, ch->reader, false);
+	}
 	for (;;) {
 		if (ch->door_moved)
 			look_at_doors(d, ch);
@@ -383,6 +395,6 @@ void dram_enter_all(struct dram *d, struct channel *ch)
 		if (ch->door[ch->entry_port].write)
 			enter_write(d, ch, ch->entry_port);
 		else
-			enter(d, ch, ch->entry_port, false);
+			enter_read(d, ch, ch->entry_port);
 	}
 }
