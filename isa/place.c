@@ -35,7 +35,6 @@ enum { HINT_BITS = 6, HINTS = 1 << HINT_BITS, MOST_COUNTED_GROUPS = 1 << 16 };
 struct space {
 	uint32_t *order; /* indices of blocks by address */
 	uint32_t n, room;
-	bool overlaps;  /* fixed ones may: then ends are not in the order of beginnings */
 	uint64_t *used; /* [ngroups] live bytes; NULL: too many groups to count */
 	uint64_t ngroups;
 	uint32_t epoch; /* counts what gave room back */
@@ -47,6 +46,10 @@ struct npu_placer {
 	struct block *blocks;
 	uint32_t nblocks, room;
 	bool lacks_accum;
+	const struct npu_place_request *clash; /* a fixed one that lies on another; NULL: none */
+	unsigned clash_request;
+	uint32_t clash_slot;
+	struct block clash_with;
 	struct space spaces[2]; /* SRAM, accumulators */
 };
 
@@ -165,10 +168,6 @@ static bool add_to_order(struct npu_placer *p, uint32_t index)
 		space->room = room;
 	}
 	uint32_t i = order_from(p, space, b->at, false);
-	const struct block *before = i ? &p->blocks[space->order[i - 1]] : NULL;
-	const struct block *behind = i < space->n ? &p->blocks[space->order[i]] : NULL;
-	space->overlaps |=
-	    (before && before->at + before->bytes > b->at) || (behind && behind->at < b->at + b->bytes);
 	memmove(space->order + i + 1, space->order + i, (space->n - i) * sizeof *space->order);
 	space->order[i] = index;
 	space->n++;
@@ -234,7 +233,7 @@ static uint64_t first_fit(struct npu_placer *p, const struct memory *m, uint64_t
 	if (helps && hint->at == NOWHERE)
 		return NOWHERE;
 	uint64_t at = align_up(helps ? hint->at : from, align);
-	for (uint32_t i = space->overlaps ? 0 : order_from(p, space, at, true); i < space->n; i++) {
+	for (uint32_t i = order_from(p, space, at, true); i < space->n; i++) {
 		const struct block *o = &p->blocks[space->order[i]];
 		if (at > to || bytes > to - at || o->at >= at + bytes)
 			break;
@@ -312,6 +311,15 @@ static bool make_room(struct npu_placer *p, struct npu_error *err)
 	return true;
 }
 
+/* What lives in a range; NULL: nothing. */
+static const struct block *block_in(const struct npu_placer *p, bool accum, uint64_t at, uint64_t bytes)
+{
+	const struct space *space = &p->spaces[accum];
+	uint32_t i = order_from(p, space, at, true);
+	const struct block *b = i < space->n ? &p->blocks[space->order[i]] : NULL;
+	return b && b->at < at + bytes ? b : NULL;
+}
+
 /* One of `count` buffers of a request; false when there is no room (or an error of memory). */
 static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t count, uint32_t slot, bool packed,
 		      uint32_t now, struct npu_error *err)
@@ -324,6 +332,13 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 		bytes = r->bytes;
 		at = (uint64_t)r->at + slot * bytes;
 		at = at <= m.bytes && bytes <= m.bytes - at ? at : NOWHERE;
+		const struct block *other = at == NOWHERE ? NULL : block_in(p, r->accum, at, bytes);
+		if (other) {
+			p->clash = r;
+			p->clash_slot = r->array || count > 1 ? slot : NO_INDEX;
+			p->clash_with = *other;
+			return false;
+		}
 	} else {
 		at = packed ? first_fit(p, &m, 0, m.bytes, bytes, align)
 			    : find_place(p, &m, bytes, align, r->group < 0 ? -1 : r->group + slot * (r->step ? r->step : 1));
@@ -590,6 +605,23 @@ static bool place_most(struct npu_placer *p, const struct npu_place_request *req
 	return true;
 }
 
+static bool refuse_clash(const struct npu_placer *p, struct npu_error *err)
+{
+	const struct block *b = &p->clash_with;
+	struct npu_text since = line_text(&b->declared);
+	if (!b->declared.line)
+		snprintf(since.text, sizeof since.text, "#%" PRIu32, b->first);
+	return npu_fail(err, NPU_ERR_FIT, "%s lies on %s, %s:0x%" PRIx64 " to 0x%" PRIx64 ", which is alive from %s on",
+			name_of(p->clash->name, p->clash_slot).text, name_of(b->name, b->index).text, b->accum ? "acc" : "sram", b->at,
+			b->at + b->bytes, since.text);
+}
+
+bool npu_placer_clashes(const struct npu_placer *p, unsigned *request)
+{
+	*request = p->clash_request;
+	return p->clash != NULL;
+}
+
 bool npu_placer_place(struct npu_placer *p, const struct npu_place_request *requests, unsigned n, uint32_t now,
 		      struct npu_error *err)
 {
@@ -597,12 +629,18 @@ bool npu_placer_place(struct npu_placer *p, const struct npu_place_request *requ
 	uint32_t *counts = calloc(n + (size_t)1, sizeof *counts);
 	if (!counts)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	p->clash = NULL;
 	bool ok = place_most(p, requests, counts, n, now, &memory);
+	if (ok)
+		p->clash = NULL;
+	p->clash_request = p->clash ? (unsigned)(p->clash - requests) : 0;
 	free(counts);
 	if (memory.code && err)
 		*err = memory;
 	if (ok || memory.code)
 		return ok && !memory.code;
+	if (p->clash)
+		return refuse_clash(p, err);
 	if (refuse(p, false, requests, n, now, err) || refuse(p, true, requests, n, now, err))
 		return false;
 	return npu_fail(err, NPU_ERR_FIT, "buffers at fixed addresses leave no room for the others");

@@ -32,7 +32,7 @@ struct npu_place_request {
 	int64_t group;    /* SRAM group or accumulator bank to prefer, modulo their number; -1: the emptiest */
 	int64_t step;     /* groups from one of an array to the next; 0: one */
 	uint64_t align;   /* at least that of the memory; 0: just that */
-	int64_t at;       /* offset of the first, the others behind it; -1: anywhere */
+	int64_t at;       /* offset of the first, the others behind it, where nothing lives; -1: anywhere */
 	uint32_t *locals; /* [count] local addresses, written */
 	uint32_t *handles; /* [count] for npu_placer_release, written */
 	struct npu_placed_line declared; /* for the map */
@@ -44,10 +44,12 @@ struct npu_place_request {
 /* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without
  * regard to groups. Fixed ones first. Where not all buffers have room, all requests get a second one before any gets a
  * third, the first request first. `now` is the instruction at which their lives begin. False: an error of code FIT
- * with a map of the memory that is too small; then nothing is placed. */
+ * with a map of the memory that is too small, or the name of what lives where a fixed one should be; then nothing is placed. */
 bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, unsigned n, uint32_t now,
 		      struct npu_error *);
-/* Which memory was too small when that failed. */
+/* Whether that failed for a fixed buffer where another one lives, and of which request. */
+bool npu_placer_clashes(const struct npu_placer *, unsigned *request);
+/* Which memory was too small when it failed for another reason. */
 bool npu_placer_lacks_accum(const struct npu_placer *);
 void npu_placer_release(struct npu_placer *, uint32_t handle);
 /* The same, and the map says when its life was over: before instruction `now`, in a line. */

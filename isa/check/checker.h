@@ -73,6 +73,7 @@ void npu_check_races(struct npu_checker *);
 void npu_check_written(struct npu_checker *);
 void npu_check_unread(struct npu_checker *);
 void npu_check_bounds(struct npu_checker *);
+void npu_check_tensors(struct npu_checker *);
 void npu_check_pages(struct npu_checker *);
 void npu_check_alignment(struct npu_checker *);
 void npu_check_redundant(struct npu_checker *);

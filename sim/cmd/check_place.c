@@ -34,8 +34,11 @@ struct check_place check_place_of(const struct check_result *r, const struct npu
 			source_caret_word(found.text, found.length, ".page", &found.column, &found.width);
 		return found;
 	}
-	if (!f->nsites)
+	if (!f->nsites) {
+		if (r->sources && f->bytes.name && *f->bytes.name)
+			source_of_name(r->sources, f->bytes.name, f->bytes.space == NPU_SPACE_DRAM, &found);
 		return found;
+	}
 	if (check_is_at_declaration(f) && r->sources &&
 	    source_of_sem(r->sources, f->site[0].insn, f->sem, &found)) {
 		const struct npu_program *p = r->work->program;

@@ -264,24 +264,43 @@ void source_caret_word(const char *line, int length, const char *word, unsigned 
 	*width = (unsigned)(to - from);
 }
 
-bool source_of_sem(struct sources *s, uint32_t insn, uint32_t sem, struct check_place *found)
+/* The first line of a directive that holds the name, as it stands before an index. */
+static bool find_declaration(const struct source *source, const char *directive, const char *name, struct check_place *found)
 {
-	const struct npu_place *place = &s->program->place[insn];
-	const struct source *source = place->line ? open_source(s, place->file) : NULL;
 	char base[NPU_MAX_NAME + 1];
 	const char *line;
-	snprintf(base, sizeof base, "%s", s->program->sems[sem].name);
+	int n = (int)strlen(directive);
+	snprintf(base, sizeof base, "%s", name);
 	base[strcspn(base, "[")] = '\0';
 	for (uint32_t i = 1; source && i <= source->nlines; i++) {
 		int length = line_of(source, i, &line), at = skip_blanks(line, 0, length);
-		if (at + 4 > length || memcmp(line + at, ".sem", 4) != 0)
+		if (at + n > length || memcmp(line + at, directive, (size_t)n) != 0)
 			continue;
-		at = find_word(line, at + 4, length, base);
+		at = find_word(line, at + n, length, base);
 		if (at < 0)
 			continue;
 		*found = (struct check_place){ .line = i, .column = (unsigned)at + 1, .width = (unsigned)strlen(base),
 					       .text = line, .length = length };
 		return true;
 	}
+	return false;
+}
+
+bool source_of_sem(struct sources *s, uint32_t insn, uint32_t sem, struct check_place *found)
+{
+	const struct npu_place *place = &s->program->place[insn];
+	const struct source *source = place->line ? open_source(s, place->file) : NULL;
+	return find_declaration(source, ".sem", s->program->sems[sem].name, found);
+}
+
+bool source_of_name(struct sources *s, const char *name, bool tensor, struct check_place *found)
+{
+	static const char *const directives[] = { ".tensor", ".sram", ".acc", ".buffer" };
+	for (uint32_t f = 0; f < s->program->nfiles; f++)
+		for (unsigned d = tensor ? 0 : 1; d < (tensor ? 1 : sizeof directives / sizeof *directives); d++)
+			if (find_declaration(open_source(s, f), directives[d], name, found)) {
+				found->file = s->program->files[f];
+				return true;
+			}
 	return false;
 }

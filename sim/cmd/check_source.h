@@ -32,5 +32,7 @@ void source_caret(const struct npu_program *, const struct npu_check_site *, uin
 		  unsigned *column, unsigned *width);
 /* Where a semaphore is declared, but for the name of the file; false when that is not found. */
 bool source_of_sem(struct sources *, uint32_t insn, uint32_t sem, struct check_place *);
+/* Where a tensor, or a buffer, of that name is declared first, the name of the file as the program has it. */
+bool source_of_name(struct sources *, const char *name, bool tensor, struct check_place *);
 
 #endif

@@ -95,18 +95,24 @@ static void print_calls(const struct npu_program *p, const struct npu_place *pla
 	}
 }
 
-static void print_record(const struct check_result *r, const struct npu_finding *f, FILE *out)
+/* The line of a record or declaration, where it can be read. */
+static void print_line(const struct check_result *r, const struct npu_finding *f, const char *what, FILE *out)
 {
 	struct check_place place = check_place_of(r, f);
-	if (place.length >= 0) {
-		fprintf(out, "%7" PRIu32 " | ", place.line);
-		print_source(place.text, place.length, out);
-		fprintf(out, "\n%8s| ", "");
-		print_padding(place.text, place.length, place.column, out);
-		for (unsigned i = 0; i < place.width; i++)
-			fputc(i ? '~' : '^', out);
-		fputs(" the record\n", out);
-	}
+	if (place.length < 0)
+		return;
+	fprintf(out, "%7" PRIu32 " | ", place.line);
+	print_source(place.text, place.length, out);
+	fprintf(out, "\n%8s| ", "");
+	print_padding(place.text, place.length, place.column, out);
+	for (unsigned i = 0; i < place.width; i++)
+		fputc(i ? '~' : '^', out);
+	fprintf(out, " %s\n", what);
+}
+
+static void print_record(const struct check_result *r, const struct npu_finding *f, FILE *out)
+{
+	print_line(r, f, "the record", out);
 	print_calls(program_of(r), f->record, out);
 }
 
@@ -184,6 +190,8 @@ static void print_finding(const struct check_result *r, const struct npu_finding
 	fprintf(out, "%s: %s\n", npu_check_severity_name(npu_check_severity_of(f->kind)), f->text);
 	if (check_is_at_record(f))
 		print_record(r, f, out);
+	else if (!f->nsites)
+		print_line(r, f, "is declared", out);
 	if (!check_is_at_declaration(f))
 		for (unsigned n = 0; n < f->nsites; n++)
 			print_site(r, f, n, out);

@@ -371,6 +371,21 @@ START_TEST(live_buffers_share_no_byte)
 }
 END_TEST
 
+START_TEST(tensors_lie_apart_or_inside_each_other)
+{
+	struct npu_check_report *report = checked(".tensor a[4096] int8 in dram:0x0\n.tensor v[16] int8 in dram:0x10\n"
+						  ".tensor b[4096] int8 in dram:0x800\n.tensor w[2048] int8 in dram:0x1000\nsync.load\n");
+	/* v is a view of a, w one of b, which begins in the middle of a */
+	says(only(report, NPU_CHECK_TENSORS), "tensors a and b overlap in part, DRAM 0x800..0xfff (2,048 bytes); a view would lie inside", "");
+	npu_check_free(report);
+	report = checked(".tensor a[4096] int8 in dram:0x0\n.tensor v[16] int8 in dram:0xff8\nsync.load\n");
+	says(only(report, NPU_CHECK_TENSORS), "tensors a and v overlap in part, DRAM 0xff8..0xfff (8 bytes); a view would lie inside", "");
+	npu_check_free(report);
+	clean(".tensor a[4096] int8 in dram:0x0\n.tensor b[4096] int8 in dram:0x0\n.tensor c[0] int8 in dram:0xfff\n"
+	      ".tensor d[1] int8 in dram:0xfff\n.tensor e[4096] int8 in dram:0x1000\nsync.load\n");
+}
+END_TEST
+
 START_TEST(rows_stay_inside_their_page_and_stores_off_the_block_tables)
 {
 	struct npu_check_report *report =
@@ -652,6 +667,7 @@ int main(void)
 	tcase_add_test(bytes, accesses_stay_inside_the_buffer_in_which_they_begin);
 	tcase_add_test(bytes, buffers_are_used_while_they_live);
 	tcase_add_test(bytes, live_buffers_share_no_byte);
+	tcase_add_test(bytes, tensors_lie_apart_or_inside_each_other);
 	tcase_add_test(bytes, rows_stay_inside_their_page_and_stores_off_the_block_tables);
 	tcase_add_test(bytes, a_block_table_entry_beyond_the_pool_is_named);
 	tcase_add_test(cost, accesses_off_the_granule_cost_what_they_move_in_vain);

@@ -191,6 +191,22 @@ START_TEST(a_reference_may_start_from_what_a_tensor_held_before)
 }
 END_TEST
 
+START_TEST(a_buffer_over_another_has_its_bytes_and_the_program_one_name)
+{
+	/* two of them, in another type; and a row of the second, 128 bytes from 0x100080 on */
+	expect_insns(".sram a[2][4, 32] fp32 at=0x100\n.sram b[2][4, 64] fp16 over=a\n.sram r[32] fp32 over=a[1][1:2, :]\n"
+		     "vcopy b[1], b[0]\nvfill r\n",
+		     "vcopy sram:0x300, sram:0x100 rows=4 cols=64 dst_type=fp16 a_type=fp16\nvfill sram:0x380 rows=1 cols=32\n");
+	const char *text = ".sram a[4] fp32 at=0\n.sram b[8] fp16 over=a\n.sram c[4] int8 over=b\nvfill a\nvfill b\n.free b\n.sram b[4] fp32\nvfill b\n";
+	struct npu_macro *m = npu_macro_text(text, strlen(text), "t.npu", NULL, NULL);
+	ck_assert_ptr_nonnull(m);
+	ck_assert_uint_eq(m->program->nbuffers, 2);
+	ck_assert_str_eq(m->program->buffers[0].name, "a");
+	ck_assert_uint_eq(m->program->buffers[0].end, 3);
+	npu_macro_free(m);
+}
+END_TEST
+
 START_TEST(dimensions_merge_drop_and_turn)
 {
 	/* two heads of 4 x 64, dense: one matrix of 8 rows */
@@ -647,6 +663,19 @@ static const struct {
 	{ "vfill sram:0x0 rows=4 cols=4 imm=-1e39\n", "t.npu:1:34: imm is beyond fp32", 2 },
 	{ ".sram a[4] fp32 align=3\nvfill a\n", "align is 3: a power of two", 2 },
 	{ ".sram a[4] fp32 align=4096 at=0x100\nvfill a\n", "at is 256, and align=4096 does not divide it", 2 },
+	{ ".sram a[64, 64] fp16 at=0\n.sram b[4, 64] fp16 at=0x1000\nvfill a\n",
+	  "b lies on a, sram:0x0 to 0x2000, which is alive from line 1 on: .free that before, another at= here, or over= instead where it is meant", 1 },
+	{ ".sram b[64, 64] fp16\nvfill b\n.sram k[3][32, 64] fp16 at=0x1000\nvfill k[0]\n", "k[0] lies on b, sram:0x0 to 0x2000", 1 },
+	{ ".sram k[2][32, 64] fp16 at=0\n.acc k2[4] fp32 at=0\n.sram b[32, 64] fp16 at=0x1000\nvfill b\n", "b lies on k[1], sram:0x1000 to 0x2000", 1 },
+	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a at=0\nvfill b\n",
+	  "over= takes the place of another: no at=, bank=, step= or align= beside it", 2 },
+	{ ".tensor A[64] fp16 in\n.sram b[64] fp16 over=A\nvfill b\n", "over= takes a buffer of .sram or .acc, or a slice of one", 2 },
+	{ ".acc a[64] fp32\n.sram b[64] fp16 over=a\nvfill b\n", "over= takes a buffer of SRAM here", 2 },
+	{ ".sram a[64] fp16\n.sram b[65] fp16 over=a\nvfill b\n", "b takes 130 bytes, and a has 128 there", 1 },
+	{ ".sram a[8, 64] fp16\n.sram b[2][64] fp16 over=a[7:8, :]\nvfill b[0]\n", "b takes 256 bytes, and a has 128 there", 1 },
+	{ ".sram a[2][64] fp16\n.sram b[3][64] fp16 over=a\nvfill b[0]\n", "a has 2 of them, b 3", 2 },
+	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a\n.free a\nvfill b\n", "b lies over a, which was freed", 2 },
+	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a\n.free b\nvfill b\n", "b was freed", 2 },
 	{ ".tensor A[4] fp16 in seed=1 file=\"x\"\n", "A has file= already", 2 },
 	{ ".let x = 1\rsync.load\r", "t.npu:1:11: lines end in CR alone", 2 },
 	{ ".tensor T[4294967296, 429496] fp32 in\n", "t.npu:1:9: T has more than 2^40 bytes", 1 },
@@ -805,6 +834,7 @@ static Suite *suite(void)
 	tcase_add_test(t, sizes_that_follow_from_several_fields_are_found_and_checked);
 	tcase_add_test(t, types_without_a_field_follow_from_the_instruction);
 	tcase_add_test(t, a_reference_may_start_from_what_a_tensor_held_before);
+	tcase_add_test(t, a_buffer_over_another_has_its_bytes_and_the_program_one_name);
 	tcase_add_test(t, dimensions_merge_drop_and_turn);
 	tcase_add_test(t, operands_that_follow_need_not_be_written);
 	suite_add_tcase(s, t);

@@ -162,7 +162,8 @@ done
 cmp seed.npu.bin seed.npub.bin && cmp seed.npu.bin flat.npu.bin || fail 'the seed is not that of the source'
 cmp -s seed.npu.bin other.npu.bin && fail 'the seed changes nothing'
 printf '%s\n' '.tensor A[32, 32] fp16 in file="ones.bin"' '.sram a[32, 32] fp16' 'load a, A' >data/file.npu
-says 0 '' asm data/file.npu -o data/file.npub
+says 0 'data/file.npu:1:32: warning: the bytes of data/ones.bin are not in the program: run --values --tensor A=data/ones.bin has them' \
+    asm data/file.npu -o data/file.npub
 says 1 'data/file.npu:1:32: warning: the bytes of data/ones.bin are not in the program: run --values --tensor A=data/ones.bin has them' \
     asm data/file.npu -o none.npub --werror
 [ ! -e none.npub ] || fail 'asm --werror writes'
@@ -170,6 +171,12 @@ says 1 'data/file.npu:1:32: warning: the bytes of data/ones.bin are not in the p
 printf '%s\n' '.tensor A[64, 64] fp16 in bytes=16384' '.tensor B[64, 64] fp16 in' >data/room.npu
 says 0 '' asm data/room.npu -o room.npu
 grep -q '^\.tensor B\[64, 64\] fp16 in dram:0x4000$' room.npu || fail "B lies in the room of A: $(cat room.npu)"
+
+# What shares a part of its bytes is told at its line.
+printf '%s\n' '.tensor A[64, 64] fp16 in' '.tensor B[64, 64] fp16 in at=0x100' '.sram a[64, 64] fp16' 'load a, A' 'load a, B' >data/part.npu
+"$NPUSIM" check data/part.npu >out
+has '^data/part.npu:2:9: warning: tensors A and B overlap in part, DRAM 0x100\.\.0x1fff \(7,936 bytes\); a view would lie inside$' out
+has '^ +[|]         \^ is declared$' out
 
 # A file that a tensor names is looked at where it is named, in every command.
 for command in run check 'run --values' 'asm -o x.npub'; do

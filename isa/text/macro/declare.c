@@ -322,6 +322,65 @@ static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, 
 	return true;
 }
 
+/* ---- buffers over others ---- */
+
+static bool refuse_over(struct npu_mac *s, const struct npu_mac_node *node, const char *what)
+{
+	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "over= takes %s", what);
+}
+
+/* The array that a name without an index is, for an array to lie over, one by one; NULL: something else. */
+static const struct npu_mac_object *whole_array(struct npu_mac *s, const struct npu_mac_decl *d)
+{
+	const struct npu_mac_node *node = d->over;
+	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n && d->array ? npu_mac_bound(s, node->symbol) : NULL;
+	const struct npu_mac_object *o = b && b->value.kind == NPU_MAC_OBJECT ? b->value.object : NULL;
+	return o && o->kind == NPU_MAC_BUFFER_OBJECT && o->array && !o->room ? o : NULL;
+}
+
+/* Bytes from an address to the end of the buffer that it lies in. */
+static uint64_t bytes_behind(const struct npu_mac_object *o, uint64_t local)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		if (local >= o->locals[i] && local < o->locals[i] + o->bytes)
+			return o->locals[i] + o->bytes - local;
+	return 0;
+}
+
+static bool lay_over(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
+{
+	struct npu_mac_view at;
+	uint64_t room, needs;
+	if (s->pending && !npu_mac_place_pending(s))
+		return false;
+	const struct npu_mac_object *under = whole_array(s, d);
+	bool each = under != NULL;
+	if (each && under->freed)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s was freed", under->name);
+	if (each && under->count < o->count)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s has %" PRIu32 " of them, %s %" PRIu32, under->name, under->count,
+					 o->name, o->count);
+	if (!each) {
+		if (!npu_mac_view_of(s, d->over, &at))
+			return false;
+		under = at.object;
+		if (!under || under->kind != NPU_MAC_BUFFER_OBJECT || under->room || at.turned)
+			return refuse_over(s, d->over, "a buffer of .sram or .acc, or a slice of one");
+	}
+	if (under->accum != o->accum)
+		return refuse_over(s, d->over, o->accum ? "a buffer of the accumulators here" : "a buffer of SRAM here");
+	room = each ? under->bytes : bytes_behind(under, at.addr);
+	needs = each ? o->bytes : o->bytes * o->count;
+	if (needs > room)
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->over->span, "%s takes %s bytes, and %s has %s there", o->name,
+					 npu_count_text(needs).text, under->name, npu_count_text(room).text);
+	for (uint32_t i = 0; i < o->count; i++)
+		o->locals[i] = each ? under->locals[i] : (uint32_t)(at.addr + i * o->bytes);
+	o->over = under->over ? under->over : under;
+	o->placed = true;
+	return bind_object(s, d, o);
+}
+
 /* Waits for the first instruction, so that buffers declared together are placed together. */
 static bool declare_buffers(struct npu_mac *s, const struct npu_mac_decl *d)
 {
@@ -341,6 +400,10 @@ static bool declare_buffers(struct npu_mac *s, const struct npu_mac_decl *d)
 	o->buffers = npu_arena_alloc(s->arena, o->count, sizeof *o->buffers);
 	if (!o->locals || !o->handles || !o->buffers)
 		return npu_mac_no_memory(s);
+	if (d->over && (d->at || d->bank || d->step || d->align))
+		return refuse_over(s, d->over, "the place of another: no at=, bank=, step= or align= beside it");
+	if (d->over)
+		return lay_over(s, d, o);
 	*s->last_pending = o;
 	s->last_pending = &o->next;
 	return bind_object(s, d, o);
@@ -352,6 +415,16 @@ static void name_element(char *out, size_t size, const struct npu_mac_object *o,
 		snprintf(out, size, "%s[%" PRIu32 "]", o->name, i);
 	else
 		snprintf(out, size, "%s", o->name);
+}
+
+/* Points at the buffer that lies on another. */
+static bool refuse_clash(struct npu_mac *s, const struct npu_error *fit, unsigned request)
+{
+	const struct npu_mac_object *o = s->pending;
+	while (request-- && o->next)
+		o = o->next;
+	return npu_mac_refuse_as(s, fit->code, o->span, "%s: .free that before, another at= here, or over= instead where it is meant",
+				 fit->text);
 }
 
 /* Points at the first buffer of the memory that is too small. */
@@ -405,9 +478,11 @@ bool npu_mac_place_pending(struct npu_mac *s)
 		};
 	bool ok = npu_placer_place(s->placer, requests, n, s->ninsns, &fit);
 	free(requests);
-	s->full = !ok;
+	unsigned request;
+	bool clash = !ok && npu_placer_clashes(s->placer, &request);
+	s->full = !ok && !clash;
 	if (!ok)
-		return refuse_places(s, &fit);
+		return clash ? refuse_clash(s, &fit, request) : refuse_places(s, &fit);
 	if (++s->placings == s->only_until) {
 		s->failed = s->stopped = true;
 		return false;
@@ -444,7 +519,7 @@ static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node, uint
 	if (o->room)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
 					 "%s says itself, in .buffer, when its life is over", o->name);
-	for (uint32_t i = 0; i < o->count; i++) {
+	for (uint32_t i = 0; !o->over && i < o->count; i++) {
 		npu_placer_end(s->placer, o->handles[i], s->ninsns, placed_line(s, node->span, line));
 		npu_assembly_buffer_end(s->assembly, o->buffers[i]);
 	}

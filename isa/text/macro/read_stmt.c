@@ -173,7 +173,8 @@ enum {
 	OPT_BANK = 16,
 	OPT_ALIGN = 32,
 	OPT_BYTES = 64,
-	OPT_STEP = 128
+	OPT_STEP = 128,
+	OPT_OVER = 256
 };
 
 /* `node`: where in struct npu_mac_decl its value goes. */
@@ -190,6 +191,7 @@ static const struct {
 	{ "align", OPT_ALIGN, offsetof(struct npu_mac_decl, align) },
 	{ "bytes", OPT_BYTES, offsetof(struct npu_mac_decl, bytes) },
 	{ "step", OPT_STEP, offsetof(struct npu_mac_decl, step) },
+	{ "over", OPT_OVER, offsetof(struct npu_mac_decl, over) },
 };
 
 /* at=0x1000 layout=block16, as far as they go */
@@ -279,7 +281,7 @@ static bool read_local(struct npu_mac *s, struct npu_mac_stmt *stmt, bool accum)
 		if (!read_shape(s, d))
 			return false;
 	}
-	return read_dtype(s, d) && read_options(s, d, OPT_AT | OPT_LAYOUT | OPT_BANK | OPT_STEP | OPT_ALIGN);
+	return read_dtype(s, d) && read_options(s, d, OPT_AT | OPT_LAYOUT | OPT_BANK | OPT_STEP | OPT_ALIGN | OPT_OVER);
 }
 
 static bool read_sram(struct npu_mac *s, struct npu_mac_stmt *stmt)

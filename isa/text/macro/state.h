@@ -53,6 +53,7 @@ struct npu_mac_object {
 	uint32_t *buffers;           /* [count] in the program; NPU_MAC_MISSING: not declared yet */
 	uint32_t room;               /* of arrays that are declared one by one */
 	struct npu_mac_object *next; /* waits for a place */
+	const struct npu_mac_object *over; /* whose bytes it has, for which the program has no name of its own; NULL: its own */
 	const struct npu_mac_frame *frame; /* in which it was declared, while that lasts */
 };
 

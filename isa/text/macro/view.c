@@ -218,6 +218,9 @@ static bool view_of_object(struct npu_mac *s, const struct npu_mac_node *node, s
 					 i);
 	if (object->freed)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s was freed", object->name);
+	if (object->over && object->over->freed)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s lies over %s, which was freed", object->name,
+					 object->over->name);
 	if (object->kind == NPU_MAC_BUFFER_OBJECT && !object->placed && !npu_mac_place_pending(s))
 		return false;
 	*out = (struct npu_mac_view){ .object = object,

@@ -28,7 +28,7 @@ syntax region npuLine matchgroup=npuDirective start=/\v%(^\s*)@<=\.for>/ end=/$/
 syntax match npuMacroName /\v%(^\s*\.macro\s+)@<=\h\w*/
 syntax match npuDirection /\v<%(in|out|inout|temp)>/ contained
 syntax match npuState /\v<%(free|owned|shared)>/ contained
-syntax match npuOption /\v<%(at|layout|seed|file|bank|align|bytes|step)\ze\=[^=]/ contained
+syntax match npuOption /\v<%(at|layout|seed|file|bank|align|bytes|step|over)\ze\=[^=]/ contained
 syntax match npuRange /\v<%(in|step)>/ contained
 
 syntax match npuOperator /[-+*\/%<>=!&|^~?:@]/
