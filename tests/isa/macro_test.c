@@ -221,6 +221,9 @@ START_TEST(dimensions_merge_drop_and_turn)
 	/* rows that stand apart keep their distance; the first bytes in another shape do not */
 	expect_insns(".acc s[64, 64] fp32 at=0\nvfill s[0:8, 0:16]\nvfill s{8, 16}\n",
 		     "vfill acc:0x0 rows=8 cols=16 dst_stride=256\nvfill acc:0x0 rows=8 cols=16\n");
+	/* blocks, too: 16 of the 32 columns, and a row of blocks of those, 16 x 16 x 2 bytes */
+	expect_insns(".tensor W[32, 32] fp16 in layout=block16\n.sram w[32, 32] fp16 at=0 layout=block16\nload w{32, 16}, W[:, 16:]\n",
+		     "load sram:0x0, dram:0x200 rows=32 cols=16 dram_layout=block16 local_layout=block16 dram_stride=1024\n");
 	/* the DMA turns: local memory holds [cols, rows] */
 	expect_insns(".tensor K[8, 64] fp16 in\n.sram t[64, 8] fp16 at=0\nload t, K.T\n",
 		     "load sram:0x0, dram:0x0 rows=8 cols=64 transpose=1\n");
@@ -667,6 +670,8 @@ static const struct {
 	  "b lies on a, sram:0x0 to 0x2000, which is alive from line 1 on: .free that before, another at= here, or over= instead where it is meant", 1 },
 	{ ".sram b[64, 64] fp16\nvfill b\n.sram k[3][32, 64] fp16 at=0x1000\nvfill k[0]\n", "k[0] lies on b, sram:0x0 to 0x2000", 1 },
 	{ ".sram k[2][32, 64] fp16 at=0\n.acc k2[4] fp32 at=0\n.sram b[32, 64] fp16 at=0x1000\nvfill b\n", "b lies on k[1], sram:0x1000 to 0x2000", 1 },
+	{ ".sram w[32, 32] fp16 layout=block16\nvfill w{64, 17}\n", "this shape takes more than the 2048 bytes of w", 1 },
+	{ ".sram w[32, 32] fp16 layout=block16\nvfill w{8}\n", "what lies in blocks has two dimensions, {rows, cols}", 2 },
 	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a at=0\nvfill b\n",
 	  "over= takes the place of another: no at=, bank=, step= or align= beside it", 2 },
 	{ ".tensor A[64] fp16 in\n.sram b[64] fp16 over=A\nvfill b\n", "over= takes a buffer of .sram or .acc, or a slice of one", 2 },

@@ -173,14 +173,40 @@ static bool slice(struct npu_mac *s, struct npu_mac_view *v, const struct npu_ma
 	return true;
 }
 
+static bool refuse_shape(struct npu_mac *s, const struct npu_mac_view *v, const struct npu_mac_bracket *b, uint64_t there)
+{
+	return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "this shape takes more than the %" PRIu64 " bytes of %s", there,
+				 v->object->name);
+}
+
+/* The same of blocks: a matrix of whole ones. */
+static bool reshape_blocks(struct npu_mac *s, struct npu_mac_view *v, const struct npu_mac_bracket *b, uint64_t there)
+{
+	int64_t length[2];
+	if (b->n != 2)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "what lies in blocks has two dimensions, {rows, cols}");
+	for (unsigned d = 0; d < 2; d++)
+		if (!npu_mac_int_in(s, b->items[d].from, "a dimension", 1, (int64_t)1 << 40, &length[d]))
+			return false;
+	struct npu_matrix matrix = { (uint64_t)length[0], (uint64_t)length[1], v->dtype, v->layout, 0 };
+	uint64_t bytes;
+	if (__builtin_mul_overflow(npu_matrix_strips(&matrix), npu_matrix_strip_bytes(&matrix), &bytes) || bytes > there)
+		return refuse_shape(s, v, b, there);
+	v->dim[0] = (struct npu_mac_dim){ (uint64_t)length[0], npu_matrix_stride(&matrix) * 8 };
+	v->dim[1] = (struct npu_mac_dim){ (uint64_t)length[1], npu_dtype_bits(v->dtype) };
+	v->rank = 2;
+	return true;
+}
+
 /* {rows, cols} of what lies dense: its first bytes, as rows without gaps. */
 static bool reshape(struct npu_mac *s, struct npu_mac_view *v, const struct npu_mac_bracket *b)
 {
 	struct npu_matrix matrix;
 	bool vector;
-	if (v->rank < 0 || v->layout != NPU_LAYOUT_ROW || !npu_mac_matrix_of(v, &matrix, &vector) || matrix.stride)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span,
-					 "only what lies dense in rows can have another shape");
+	if (v->rank < 0 || v->turned || !npu_mac_matrix_of(v, &matrix, &vector) || matrix.stride)
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "only what lies dense can have another shape");
+	if (v->layout != NPU_LAYOUT_ROW)
+		return reshape_blocks(s, v, b, npu_matrix_extent(&matrix));
 	uint64_t there = npu_matrix_extent(&matrix), bits = npu_dtype_bits(v->dtype), bytes = 0;
 	for (unsigned d = b->n; d-- > 0;) {
 		int64_t length;
@@ -191,9 +217,7 @@ static bool reshape(struct npu_mac *s, struct npu_mac_view *v, const struct npu_
 		bool over = innermost ? (bytes = npu_dtype_bytes(v->dtype, (uint64_t)length), false)
 				      : __builtin_mul_overflow(bytes, (uint64_t)length, &bytes);
 		if (over || bytes > there)
-			return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span,
-						 "this shape takes more than the %" PRIu64 " bytes of %s", there,
-						 v->object->name);
+			return refuse_shape(s, v, b, there);
 	}
 	v->rank = (int)b->n;
 	return true;
