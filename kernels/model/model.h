@@ -46,7 +46,11 @@ uint64_t model_tensor_bytes(const struct model_tensor *, const struct model_ask 
 uint64_t model_parameters(const struct transformer *);
 uint64_t model_active_parameters(const struct transformer *);
 uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *);
-/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent. */
+/* Elements of a quantised latent that share a scale. */
+enum { MODEL_LATENT_GROUP = 64 };
+
+/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent, with a scale for
+ * each MODEL_LATENT_GROUP elements where it is quantised. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
 /* Whole pages of all layers and sequences; a windowed layer keeps its window. UINT64_MAX where that would be more. */
 uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);

@@ -53,27 +53,35 @@ static void arg(struct model_op *op, const char *format, ...)
 
 /* ---- operators ---- */
 
-/* A projection of `m` rows; `quantised`: its weights are of the type asked for. */
-static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k,
-		    bool quantised)
+/* `m` rows times k x n of this type, with a scale for each `group` of k, 0: for all of it. */
+static struct model_op *multiply(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k,
+				 enum model_type type, uint32_t group)
 {
-	const struct model_ask *ask = b->ask;
-	enum model_type type = quantised ? ask->weights : MODEL_FP16;
 	bool few = m <= FEW_ROWS && 2 * m * k <= b->capacity->limits.sram_bytes / 4;
-	/* Two columns of int4 share a byte: an odd one is padded. */
-	n += type == MODEL_INT4 && n % 2;
 	struct model_op *op = begin(b, name, few ? "gemv" : "gemm", repeat);
 	arg(op, "m=%" PRIu64, m);
 	arg(op, "n=%" PRIu64, n);
 	arg(op, "k=%" PRIu64, k);
 	if (type != MODEL_FP16) {
 		arg(op, "weights=%s", type_name(type));
-		if (ask->group)
-			arg(op, "group=%" PRIu32, ask->group);
+		if (group)
+			arg(op, "group=%" PRIu32, group);
 		else
 			arg(op, "group=channel");
 	}
 	op->along = "n";
+	return op;
+}
+
+/* A projection of `m` rows; `quantised`: its weights are of the type asked for. */
+static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k,
+		    bool quantised)
+{
+	const struct model_ask *ask = b->ask;
+	enum model_type type = quantised ? ask->weights : MODEL_FP16;
+	/* Two columns of int4 share a byte: an odd one is padded. */
+	n += type == MODEL_INT4 && n % 2;
+	struct model_op *op = multiply(b, name, repeat, m, n, k, type, ask->group);
 	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask);
 }
 
@@ -178,27 +186,37 @@ static void attention(struct build *b, bool windowed)
 }
 
 /* The latent of a token is the key and the value of every head, so heads of one token are rows of one product: scores, softmax
- * and sums pass it twice. The projections of a head to and from the latent are products of their own. */
+ * and sums pass it twice. The projections of a head to and from the latent are products of their own. A quantised latent is
+ * the second operand of those two products; the sums' scales are as many and cost as much whichever way their groups lie. */
 static void latent_decode(struct build *b)
 {
 	const struct transformer *t = b->t;
 	const struct model_ask *ask = b->ask;
 	uint64_t dim = t->kv_rank + t->rope_dim;
 	project(b, "q_to_latent", t->heads, b->tokens, t->kv_rank, t->nope_dim, true);
-	struct model_op *op = begin(b, "latent scores", "qk_tiled", ask->batch);
-	arg(op, "seq=%" PRIu32, ask->context);
-	arg(op, "seq_q=%" PRIu32, t->heads);
-	arg(op, "heads=1");
-	arg(op, "head_dim=%" PRIu64, dim);
+	struct model_op *op;
+	if (ask->kv == MODEL_FP16) {
+		op = begin(b, "latent scores", "qk_tiled", ask->batch);
+		arg(op, "seq=%" PRIu32, ask->context);
+		arg(op, "seq_q=%" PRIu32, t->heads);
+		arg(op, "heads=1");
+		arg(op, "head_dim=%" PRIu64, dim);
+	} else {
+		multiply(b, "latent scores", ask->batch, t->heads, ask->context, dim, ask->kv, MODEL_LATENT_GROUP);
+	}
 	op = begin(b, "latent softmax", "mask_softmax", ask->batch);
 	arg(op, "seq=%" PRIu32, ask->context);
 	arg(op, "seq_q=%" PRIu32, t->heads);
 	arg(op, "heads=1");
-	op = begin(b, "latent sums", "pv_tiled", ask->batch);
-	arg(op, "seq=%" PRIu32, ask->context);
-	arg(op, "seq_q=%" PRIu32, t->heads);
-	arg(op, "heads=1");
-	arg(op, "head_dim=%" PRIu32, t->kv_rank);
+	if (ask->kv == MODEL_FP16) {
+		op = begin(b, "latent sums", "pv_tiled", ask->batch);
+		arg(op, "seq=%" PRIu32, ask->context);
+		arg(op, "seq_q=%" PRIu32, t->heads);
+		arg(op, "heads=1");
+		arg(op, "head_dim=%" PRIu32, t->kv_rank);
+	} else {
+		multiply(b, "latent sums", ask->batch, t->heads, t->kv_rank, ask->context, ask->kv, MODEL_LATENT_GROUP);
+	}
 	project(b, "v_from_latent", t->heads, b->tokens, t->v_dim, t->kv_rank, true);
 }
 
@@ -368,9 +386,12 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 	if (model_tokens(ask) > TRANSFORMER_WIDTH_MAX)
 		return npu_fail(err, NPU_ERR_VALUE, "batch=%" PRIu32 ": %" PRIu64 " tokens a step, %d at most would be right",
 				ask->batch, model_tokens(ask), TRANSFORMER_WIDTH_MAX);
-	if (t->kv_rank && ask->kv != MODEL_FP16)
-		return npu_fail(err, NPU_ERR_VALUE, "kv=%s: the latent cache of %s is kept in fp16 here; kv=fp16 would be right",
-				type_name(ask->kv), t->family);
+	if (t->kv_rank && ask->kv == MODEL_INT4)
+		return npu_fail(err, NPU_ERR_VALUE, "kv=int4: the latent cache of %s has 16 or 8 bits; kv=fp16 or kv=int8 would be right",
+				t->family);
+	if (t->kv_rank && ask->kv_to_array)
+		return npu_fail(err, NPU_ERR_VALUE, "dequant=matrix: the vector engine makes fp16 of the latent of %s, which is key and "
+				"value at once; dequant=vector would be right", t->family);
 	if (ask->kv_to_array && ask->kv == MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE, "dequant=matrix: has no effect with kv=fp16, only with int8 or int4");
 	if (t->gated ? t->activation == TRANSFORMER_RELU : t->activation != TRANSFORMER_GELU)

@@ -178,11 +178,12 @@ uint64_t model_kv_token_bytes(const struct transformer *t, const struct model_as
 {
 	uint64_t parts = t->kv_rank ? 1 : 2 * (uint64_t)t->kv_heads;
 	uint64_t dim = t->kv_rank ? t->kv_rank + t->rope_dim : t->head_dim;
+	uint64_t scales = 2 * (t->kv_rank ? (dim + MODEL_LATENT_GROUP - 1) / MODEL_LATENT_GROUP : 1);
 	switch (ask->kv) {
 	case MODEL_INT8:
-		return parts * (dim + 2);
+		return parts * (dim + scales);
 	case MODEL_INT4:
-		return parts * ((dim + 1) / 2 + 2);
+		return parts * ((dim + 1) / 2 + scales);
 	case MODEL_FP16:
 		break;
 	}

@@ -23,7 +23,9 @@ refuse 2 'context=99999999999999999999: too large; context must be 1 to 1048575 
 refuse 2 'weights=fp8: must be fp16|int8|int4' stories260k weights=fp8
 refuse 2 'model has no parameter contxt, did you mean context?' stories260k contxt=1
 refuse 2 'batch=2: 2097150 tokens a step, 1048575 at most would be right' stories260k phase=prefill context=1048575 batch=2
-refuse 2 'kv=int8: the latent cache of deepseek_v2 is kept in fp16 here; kv=fp16 would be right' deepseek-v2-lite kv=int8
+refuse 2 'kv=int4: the latent cache of deepseek_v2 has 16 or 8 bits; kv=fp16 or kv=int8 would be right' deepseek-v2-lite kv=int4
+refuse 2 'dequant=matrix: the vector engine makes fp16 of the latent of deepseek_v2, which is key and value at once; dequant=vector would be right' \
+    deepseek-v2-lite kv=int8 dequant=matrix
 refuse 2 'dequant=matrix: has no effect with kv=fp16, only with int8 or int4' stories260k dequant=matrix
 refuse 2 '--plan runs nothing that --report could tell of' stories260k --plan --report -
 echo '{"model_type": "llama", "hidden_size": "64"}' >c.json
@@ -62,6 +64,17 @@ holds 'v["tokens"] == 1' decode.json
 # Every weight of a matrix once (the tied embedding as head), 5 layers of 2 x 64 positions x 8 heads x 8; nothing is left out.
 holds 'v["notes"] == "[]" && v["total.macs"] == 260032 - 11 * 64 + 5 * 2 * 64 * 64' decode.json
 holds 'v["tokens"] == 64' prefill.json
+
+# A latent of 512 + 64 elements: in int8 with 9 scales of 2 bytes 594 bytes a token, which scores and sums read once each; 4,096 tokens of 27 layers.
+for kv in fp16 int8; do
+    "$NPUSIM" model deepseek-v2-lite context=4096 weights=int4 kv=$kv --hw edge-2mb dram.rows=131072 --report latent-$kv.json >/dev/null || fail "latent cache in $kv"
+done
+holds 'v["memory.kv_bytes"] == 4096 * 27 * 1152' latent-fp16.json
+holds 'v["memory.kv_bytes"] == 4096 * 27 * 594' latent-int8.json
+# What both read besides: 16 queries of 576 and weights of 4,096 in fp16, and in int8 the scales of the sums: 512 columns of 64 groups.
+first() { json_lines latent-int8.json | sed -nE "s/^operators\\.([0-9]+)\\.name\t\"?$1\"?\$/\\1/p" | head -n 1; }
+holds "v[\"operators.$(first 'latent scores').dram_read_bytes\"] == 4096 * 594 + 2 * 16 * 576" latent-int8.json
+holds "v[\"operators.$(first 'latent sums').dram_read_bytes\"] == 4096 * (512 + 16) + 2 * 16 * 4096" latent-int8.json
 
 # The schema has every key that a report has, and the report every key of the schema.
 "$NPUSIM" schema model >schema.json || fail 'no schema'
