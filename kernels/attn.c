@@ -28,6 +28,7 @@ struct attn attn_of(const struct npu_kernel *k, const struct npu_args *args)
 	a.tile_rows = tile_within((uint64_t)npu_arg(k, args, "tile_rows", 1), a.seq_q);
 	a.bytes = npu_dtype_bytes(a.type, 1);
 	a.scale = 1 / sqrt((double)a.dim);
+	a.softcap = (double)npu_arg(k, args, "softcap", 0);
 	a.mask = (struct npu_mask){
 		.kind = (enum npu_mask_kind)npu_arg(k, args, "mask", NPU_MASK_NONE),
 		.seq = a.seq,
@@ -189,7 +190,23 @@ void load_qk(struct npu_builder *b, struct qk_operands *o, struct npu_dma q, str
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = q },
 			 &(struct npu_order){ .wait = { k_free, q_free } });
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = k },
-		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : k_free, o->turn }, .post = { slot.full, o->turn } });
+		 &(struct npu_order){ .wait = { first ? NPU_NO_SEMAPHORE : k_free, o->turn },
+				      .post = { slot.full, o->turn } });
+}
+
+void attn_cap_scores(struct npu_builder *b, double scale, double softcap, uint32_t scores, uint32_t rows, uint32_t cols,
+		     struct npu_semaphore wait)
+{
+	struct npu_un cap = {
+		.dst = scores, .a = scores, .scale = (float)(scale / softcap), .rows = rows, .cols = cols
+	};
+	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VTANH, .un = cap }, &(struct npu_order){ .wait = { wait } });
+}
+
+void attn_softcap(const struct attn *a, double *scores, uint64_t n)
+{
+	for (uint64_t i = 0; a->softcap > 0 && i < n; i++)
+		scores[i] = a->softcap * tanh(a->scale * scores[i] / a->softcap) / a->scale;
 }
 
 bool attn_reference(const struct attn *a, struct npu_reference_io *io)
@@ -204,6 +221,7 @@ bool attn_reference(const struct attn *a, struct npu_reference_io *io)
 	for (uint64_t h = 0; h < a->heads; h++) {
 		uint64_t q = h * a->seq_q * a->dim, kv = attn_kv_head(a, h) * a->seq * a->dim;
 		npu_reference_matmul(a->seq_q, a->seq, a->dim, Q + q, K + kv, true, scores);
+		attn_softcap(a, scores, a->seq_q * a->seq);
 		npu_reference_softmax(a->seq_q, &a->mask, a->scale, scores, scores);
 		npu_reference_matmul(a->seq_q, a->dim, a->seq, scores, V + kv, false, O + q);
 	}

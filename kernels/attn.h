@@ -25,6 +25,7 @@ struct attn {
 	uint64_t blind; /* the first rows of a head, which see no key */
 	uint64_t unscored; /* of them, whole tiles of which nobody wants the scores */
 	double scale;   /* 1 / sqrt(dim) */
+	double softcap; /* scale x score becomes softcap tanh(that / softcap); 0: it stays */
 };
 
 /* Where the tensors lie; those that a kernel does not use are zero. */
@@ -106,6 +107,11 @@ struct tile_cost pv_cost(const struct npu_capacity *, const struct attn *);
 struct npu_expect qk_expect(const struct attn *);
 struct npu_expect softmax_expect(const struct attn *);
 struct npu_expect pv_expect(const struct attn *);
+/* Emits s = tanh(scale s / softcap) for dense fp32 scores, whose scale for softmax then is softcap. */
+void attn_cap_scores(struct npu_builder *, double scale, double softcap, uint32_t scores, uint32_t rows, uint32_t cols,
+		     struct npu_semaphore wait);
+/* What the cap makes of scores before softmax multiplies them by `scale`; nothing without one. */
+void attn_softcap(const struct attn *, double *scores, uint64_t n);
 /* O = softmax(mask(scale Q K^T)) V from the named tensors. */
 bool attn_reference(const struct attn *, struct npu_reference_io *);
 

@@ -7,6 +7,7 @@
  *       for j in tiles of seq that the mask shows
  *         load    k = K[h, j], v = V[h, j]
  *         matmul  s = q k^T
+ *         tanh    s = tanh(scale s / softcap)           with a softcap, which then is the scale
  *         softmax p = exp(scale s - max), state = max, sum, rescale
  *         vmul    acc *= rescale                       but for the first j
  *         matmul  acc (+)= p v
@@ -23,8 +24,8 @@
  *
  * `buffering` is of what the DMA moves: q, k, v and o. s and p are always pairs; acc is one buffer, so the first
  * product of a row waits until the row before has left it. Of a tile, the first rows that see none of its keys are left
- * out. The first rows of a head that see no key at all come before all that, as stores of zeros; what is said of rows here
- * is of the others. */
+ * out. The first rows of a head that see no key at all come before all that, as stores of zeros; what is said of rows
+ * here is of the others. */
 #include "kernels/attn.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
@@ -32,8 +33,8 @@
 #include "kernels/zeros.h"
 
 static const struct npu_param params[] = {
-	PARAM_SEQ,    PARAM_SEQ_Q, PARAM_HEADS,  PARAM_KV_HEADS, PARAM_HEAD_DIM, PARAM_MASK,
-	PARAM_WINDOW, PARAM_VALID, PARAM_FLOATS, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_BUFFERING,
+	PARAM_SEQ,   PARAM_SEQ_Q,  PARAM_HEADS,   PARAM_KV_HEADS, PARAM_HEAD_DIM, PARAM_MASK,      PARAM_WINDOW,
+	PARAM_VALID, PARAM_FLOATS, PARAM_SOFTCAP, PARAM_TILE_Q,   PARAM_TILE_KV,  PARAM_BUFFERING,
 };
 
 /* Rows of q for which K and V pass once: twice as many halve that traffic, where the accumulators have room for s twice
@@ -219,10 +220,15 @@ static void softmax(const struct flash *f, const struct tile *t)
 		.a_type = NPU_FP32,
 	};
 	/* Nothing stands between the very first softmax and its product. */
-	struct npu_semaphore ready = t->number == 0 ? f->p_full : NPU_NO_SEMAPHORE;
+	struct npu_semaphore ready = t->number == 0 ? f->p_full : NPU_NO_SEMAPHORE, full = f->s_full;
 	npu_mask_set(&a->mask, t->i + t->hidden, online.rows, t->j, t->keys, &online);
+	if (a->softcap > 0) {
+		attn_cap_scores(f->b, a->scale, a->softcap, online.a, online.rows, online.cols, full);
+		online.scale = (float)a->softcap;
+		full = NPU_NO_SEMAPHORE;
+	}
 	npu_emit(f->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX_ONLINE, .softmax = online },
-		 &(struct npu_order){ .wait = { f->s_full }, .post = { ready } });
+		 &(struct npu_order){ .wait = { full }, .post = { ready } });
 }
 
 /* From row `row` of a tile on. */
@@ -343,7 +349,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	while (more && !npu_builder_failed(b)) {
 		more = advance(&f.a, &next);
 		if (now.first)
-			npu_region(b, "head %u, q tile %u", (unsigned)now.head, (unsigned)((now.i - f.a.blind) / f.a.tile_q));
+			npu_region(b, "head %u, q tile %u", (unsigned)now.head,
+				   (unsigned)((now.i - f.a.blind) / f.a.tile_q));
 		if (more)
 			load_k(&f, &next);
 		load_v(&f, &now);
@@ -374,9 +381,15 @@ static uint64_t hidden_positions(const struct attn *a, uint64_t i)
 	return sum;
 }
 
-/* A tile is five instructions and a rescale, but for the first of a row; a row is a load, a reciprocal, a product and a
- * store. One fills the ones; of rows that see no key there is a store a tile, and one makes the zeros. */
+/* A tile is five instructions and a rescale, but for the first of a row, and one more caps its scores; a row is a load,
+ * a reciprocal, a product and a store. One fills the ones; of rows that see no key there is a store a tile, and one
+ * makes the zeros. */
 enum { TILE_INSNS = 6, ROW_INSNS = 3 };
+
+static uint64_t tile_insns(const struct attn *a)
+{
+	return TILE_INSNS + (a->softcap > 0);
+}
 
 /* Q once; of K and V what each row of tiles sees, in whole tiles. */
 static struct npu_expect expect(const struct npu_args *args)
@@ -387,14 +400,15 @@ static struct npu_expect expect(const struct npu_args *args)
 		uint64_t seen = end_key(&a, i) - first_key(&a, i);
 		positions += least(a.tile_q, a.seq_q - i) * seen - hidden_positions(&a, i);
 		keys += seen;
-		instructions += TILE_INSNS * tiles_of(seen, a.tile_kv) + ROW_INSNS;
+		instructions += tile_insns(&a) * tiles_of(seen, a.tile_kv) + ROW_INSNS;
 	}
 	return (struct npu_expect){
 		.macs = 2 * a.heads * positions * a.dim,
 		.useful_macs = 2 * a.heads * npu_mask_seen(&a.mask) * a.dim,
 		.dram_read_bytes = a.heads * (a.seq_q - a.blind + 2 * keys) * a.dim * a.bytes,
 		.dram_write_bytes = a.heads * a.seq_q * a.dim * a.bytes,
-		.instructions = a.heads * (instructions + tiles_of(a.blind, a.tile_q)) + (a.blind < a.seq_q) + (a.blind > 0),
+		.instructions =
+		    a.heads * (instructions + tiles_of(a.blind, a.tile_q)) + (a.blind < a.seq_q) + (a.blind > 0),
 	};
 }
 
@@ -411,7 +425,7 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 		.dram = e.dram_read_bytes + e.dram_write_bytes,
 		.array = a.heads * (tile_steps(c, a.seq_q - a.blind, a.tile_q, a.seq, a.tile_kv, a.dim, a.dim) +
 				    tile_steps(c, a.seq_q - a.blind, a.tile_q, a.dim, a.dim, a.seq, a.tile_kv)),
-		.tiles = (e.instructions - 1 - stores - ROW_INSNS * rows) / TILE_INSNS,
+		.tiles = (e.instructions - 1 - stores - ROW_INSNS * rows) / tile_insns(&a),
 	};
 }
 

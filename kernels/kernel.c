@@ -26,7 +26,7 @@ const struct npu_kernel *const npu_kernels[] = {
 	&npu_layernorm,
 	&npu_rope,
 	&npu_swiglu,
-	&npu_gelu,
+	&npu_gelu, &npu_softcap,
 	&npu_residual_add,
 	&npu_embedding,
 	NULL,

@@ -19,6 +19,7 @@ extern const struct npu_kernel npu_layernorm;
 extern const struct npu_kernel npu_rope;
 extern const struct npu_kernel npu_swiglu;
 extern const struct npu_kernel npu_gelu;
+extern const struct npu_kernel npu_softcap;
 extern const struct npu_kernel npu_residual_add;
 extern const struct npu_kernel npu_embedding;
 extern const struct npu_kernel npu_decode_attention_paged;

@@ -31,6 +31,7 @@ struct paged {
 	bool kv_first;  /* the layout */
 	bool together;  /* one gather brings K and V of a tile */
 	double scale;   /* 1 / sqrt(dim) */
+	double softcap; /* of scores, as in kernels/attn.h; 0: none */
 	uint64_t pages; /* of all sequences */
 };
 

@@ -138,6 +138,7 @@ static struct attn attention_of(const struct paged *p, uint64_t length)
 		.type = NPU_FP16,
 		.bytes = 2,
 		.scale = p->scale,
+		.softcap = p->softcap,
 		.mask = { .kind = NPU_MASK_CAUSAL, .seq = length, .seq_q = p->chunk },
 	};
 	return a;
@@ -182,6 +183,7 @@ static bool attend(const struct head *h, double *out, double exp_error)
 	(void)exp_error;
 	for (uint64_t g = 0; scores && g < a.heads; g++) {
 		npu_reference_matmul(a.seq_q, a.seq, a.dim, h->q + g * queries, h->k, true, scores);
+		attn_softcap(&a, scores, a.seq_q * a.seq);
 		npu_reference_softmax(a.seq_q, &a.mask, a.scale, scores, scores);
 		npu_reference_matmul(a.seq_q, a.dim, a.seq, scores, h->v, false, out + g * queries);
 	}

@@ -52,6 +52,7 @@ static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct n
 	for (uint64_t j = 0; j < end; j += p->tile_kv)
 		insns += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
 	insns += tiles + tiles + masked * (p->group - 1); /* scores, softmax */
+	insns += p->softcap > 0 ? tiles : 0;
 	if (p->mode ==
 	    PAGED_MATRIX) /* q8; scales of q, weights and p8, their product and sum; rescales and additions */
 		insns += 1 + tiles * (1 + 4 * halves) + 2 * (tiles - splits);

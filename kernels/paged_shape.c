@@ -49,6 +49,7 @@ struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
 	p.mode = p.kv == NPU_FP16 ? PAGED_PLAIN : npu_arg(k, args, "dequant", 0) ? PAGED_MATRIX : PAGED_VECTOR;
 	p.halves = p.mode != PAGED_PLAIN && p.scope == PAGED_HALF ? 2 : 1;
 	p.scale = 1 / sqrt((double)p.dim);
+	p.softcap = (double)npu_arg(k, args, "softcap", 0);
 	for (uint64_t b = 0; b < p.batch; b++)
 		p.pages += tiles_of(paged_length(&p, b), p.page);
 	return p;

@@ -2,6 +2,7 @@
 /* Attention over a paged cache: what the vector engine does. */
 #include <string.h>
 
+#include "kernels/attn.h"
 #include "kernels/paged_emit.h"
 
 /* To fp16, a part of the columns at a time, as each has scales of its own. K that the DMA has turned has a scale a
@@ -90,13 +91,18 @@ static void softmax(const struct emitter *e, const struct step *s, struct npu_se
 	bool masked = is_masked(p, s), wide = p->mode == PAGED_MATRIX;
 	uint64_t heads = masked ? p->group : 1, rows = rows_of(p, s) / heads;
 	uint64_t at = paged_length(p, s->b) - p->chunk + s->i;
+	if (p->softcap > 0) {
+		attn_cap_scores(e->b, p->scale, p->softcap, e->s[s->number % 2], (uint32_t)rows_of(p, s),
+				(uint32_t)s->keys, full);
+		full = NPU_NO_SEMAPHORE;
+	}
 	for (uint64_t h = 0; h < heads; h++) {
 		uint64_t row = h * rows;
 		struct npu_softmax online = {
 			.dst = (wide ? e->p32 : e->p_at[s->number % 2]) + (uint32_t)(row * s->keys * (wide ? 4 : 2)),
 			.a = e->s[s->number % 2] + (uint32_t)(row * s->keys * 4),
 			.state = state_at(e, s->unit, s->split, STATE_MAX) + 4 * (uint32_t)row,
-			.scale = (float)p->scale,
+			.scale = (float)(p->softcap > 0 ? p->softcap : p->scale),
 			.rows = (uint32_t)rows,
 			.cols = (uint32_t)s->keys,
 			.state_stride = e->state_stride,

@@ -203,6 +203,13 @@ static double operand_error(const struct attention *x, uint64_t row, double quer
 	return (1.001 * n * most / (2 * 127) + 8 * U * query) * key;
 }
 
+/* tanh has a slope of at most 1, and x tanh'(x) is below 1/2: what comes in grows no larger. With 1 - 2 / (1 + exp(2x)) an error
+ * of exp costs at most half of it, roundings 5 U. */
+static double softcap_error(const struct attention *x)
+{
+	return x->a.softcap * (0.501 * x->noise.exp_error + 6 * U);
+}
+
 /* Scores p[0..n) of the keys from `from` on become probabilities, hidden ones 0. */
 static struct row probabilities(const struct attention *x, uint64_t row, uint64_t from, uint64_t n, double *p)
 {
@@ -210,12 +217,13 @@ static struct row probabilities(const struct attention *x, uint64_t row, uint64_
 	struct row r = { .see = visible_of(&a->mask, row) };
 	uint64_t first = r.see.first - from, end = r.see.end - from;
 	double max = -INFINITY, total = 0, key = 0, query = norm(x->q + row * a->dim, a->dim, 1);
-	r.most = largest_score(p + first, end - first, a->scale);
-	for (uint64_t c = first; c < end; c++) {
-		max = fmax(max, a->scale * p[c]);
+	for (uint64_t c = first; c < end; c++)
 		if (isfinite(p[c]))
 			key = fmax(key, x->key_norm[from + c]);
-	}
+	attn_softcap(a, p, n);
+	r.most = largest_score(p + first, end - first, a->scale);
+	for (uint64_t c = first; c < end; c++)
+		max = fmax(max, a->scale * p[c]);
 	for (uint64_t c = 0; c < n; c++) {
 		bool counts = c >= first && c < end && max != -INFINITY && !isnan(r.most);
 		p[c] = counts ? exp(a->scale * p[c] - max) : 0;
@@ -224,7 +232,7 @@ static struct row probabilities(const struct attention *x, uint64_t row, uint64_
 	for (uint64_t c = first; c < end && total > 0; c++)
 		p[c] /= total;
 	r.error = 1.001 * a->scale * (dot_bound(query, key, (double)a->dim) + operand_error(x, row, query, key)) +
-		  2.001 * U * r.most;
+		  2.001 * U * r.most + softcap_error(x);
 	return r;
 }
 

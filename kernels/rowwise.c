@@ -51,6 +51,10 @@ static const struct npu_param swiglu_params[] = {
 	PARAM_FLOATS,   PARAM_CHOICE("act", 0, activations, "activation of the gate: SwiGLU or GeGLU"),
 	PARAM_ROW_TILE, PARAM_BUFFERING,
 };
+static const struct npu_param softcap_params[] = {
+	PARAM_ROWS,     PARAM_COLS,     PARAM_FLOATS, PARAM_INT("cap", 30, 1, 1024, "", "largest magnitude of Y"),
+	PARAM_ROW_TILE, PARAM_BUFFERING,
+};
 static const struct npu_param plain_params[] = { PARAM_ROWS, PARAM_COLS, PARAM_FLOATS, PARAM_ROW_TILE,
 						 PARAM_BUFFERING };
 
@@ -140,6 +144,16 @@ static struct rowwise gelu_of(const struct npu_args *args)
 	struct rowwise r = elements_of(&npu_gelu, args);
 	r.op.op = NPU_OP_VGELU;
 	r.op.un = (struct npu_un){ .scale = 1, .cols = (uint32_t)r.cols, .dst_type = r.type, .a_type = r.type };
+	return r;
+}
+
+static struct rowwise softcap_of(const struct npu_args *args)
+{
+	struct rowwise r = elements_of(&npu_softcap, args);
+	r.cap = (double)npu_arg(&npu_softcap, args, "cap", 1);
+	r.op.op = NPU_OP_VTANH;
+	r.op.un = (struct npu_un){ .cols = (uint32_t)r.cols, .dst_type = r.type, .a_type = r.type };
+	r.op.un.scale = (float)(1 / r.cap);
 	return r;
 }
 
@@ -267,7 +281,16 @@ static void emit_tile(const struct rows_program *p, const struct row_tensors *t,
 	for (unsigned n = 0; n < r->nconstants; n++)
 		at.constant[n] = p->constant[n];
 	struct npu_insn insn = instruction(r, &at, (uint32_t)rows);
-	npu_emit(p->b, &insn, &(struct npu_order){ .wait = { x.full, y.free }, .post = { x.free, y.full } });
+	struct npu_order order = { .wait = { x.full, y.free }, .post = { x.free, y.full } };
+	if (r->cap > 0) {
+		order.post[1] = NPU_NO_SEMAPHORE;
+		npu_emit(p->b, &insn, &order);
+		insn.op = NPU_OP_VCOPY;
+		insn.un.a = y.at;
+		insn.un.scale = (float)r->cap;
+		order = (struct npu_order){ .post = { y.full } };
+	}
+	npu_emit(p->b, &insn, &order);
 	move(p->b, NPU_OP_STORE, y.at, t->y.addr + i * npu_dtype_bytes(r->type, r->cols), rows, &out, y.full, y.free);
 }
 
@@ -304,7 +327,7 @@ static struct npu_expect expect_rows(const struct rowwise *r)
 	return (struct npu_expect){
 		.dram_read_bytes = r->rows * rowwise_input_bytes(r) + rowwise_constant_bytes(r),
 		.dram_write_bytes = r->rows * npu_dtype_bytes(r->type, r->cols),
-		.instructions = tiles_of(r->rows, r->tile) * (r->ninputs + 2) + r->nconstants,
+		.instructions = tiles_of(r->rows, r->tile) * (r->ninputs + 2 + (r->cap > 0)) + r->nconstants,
 	};
 }
 
@@ -406,4 +429,5 @@ ROWWISE(layernorm, layernorm_params, "Y = (X - mean(X)) / deviation(X) w + b, ro
 ROWWISE(rope, rope_params, "rotary position embedding of all heads of each row");
 ROWWISE(swiglu, swiglu_params, "Y = silu(gate) up");
 ROWWISE(gelu, plain_params, "Y = GELU(X), tanh form");
+ROWWISE(softcap, softcap_params, "Y = cap tanh(X / cap)");
 ROWWISE(residual_add, plain_params, "Y = X + R");

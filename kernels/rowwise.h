@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rmsnorm, layernorm, rope, swiglu, gelu and residual_add share: whole rows stream through one vector instruction.
- */
+/* What rmsnorm, layernorm, rope, swiglu, gelu, softcap and residual_add share: whole rows stream through one vector
+ * instruction, of softcap two. */
 #ifndef NPU_KERNELS_ROWWISE_H
 #define NPU_KERNELS_ROWWISE_H
 
@@ -23,6 +23,7 @@ struct rowwise {
 	unsigned ninputs, nconstants;
 	struct row_tensor input[ROW_INPUTS], constant[ROW_CONSTANTS];
 	struct npu_insn op; /* all but its rows and addresses */
+	double cap;         /* softcap: op is the tanh, and Y that times cap; else 0 */
 };
 
 /* Bytes of a row in all inputs, and in all constants. */

@@ -144,7 +144,9 @@ static void plain_row(const struct rowwise *r, const struct row *row, double *y)
 {
 	for (uint64_t c = 0; c < r->cols; c++) {
 		double x = row->in[0][c];
-		if (r->op.op == NPU_OP_VGELU)
+		if (r->cap > 0)
+			y[c] = r->cap * tanh(x / r->cap);
+		else if (r->op.op == NPU_OP_VGELU)
 			y[c] = activation(NPU_ACT_GELU, x);
 		else if (r->op.op == NPU_OP_VADD)
 			y[c] = x + row->in[1][c];
@@ -153,11 +155,23 @@ static void plain_row(const struct rowwise *r, const struct row *row, double *y)
 	}
 }
 
+/* 1 - 2 / (1 + exp(2x)): an error of exp costs half of it at most, roundings 5 U of 1; the tanh is rounded to the type
+ * of Y. */
+static double softcap_bound(const struct rowwise *r, double x, double e)
+{
+	double t = fabs(tanh(x / r->cap)), u = unit_roundoff(r->type), error = 0.501 * e + 6 * U;
+	return isnan(x) ? 0 : r->cap * (error * (1 + u) + u * t + subnormal_lost(r->type)) * (1 + 2 * U);
+}
+
 static void plain_bound(const struct rowwise *r, const struct row *row, double exp_error, double *bound)
 {
 	for (uint64_t c = 0; c < r->cols; c++) {
 		double x = row->in[0][c], other = r->ninputs > 1 ? row->in[1][c] : 1, y;
 		uint32_t act = r->op.op == NPU_OP_VGELU ? NPU_ACT_GELU : r->op.ew.act;
+		if (r->cap > 0) {
+			bound[c] = softcap_bound(r, x, exp_error);
+			continue;
+		}
 		if (r->op.op == NPU_OP_VADD) {
 			y = x + other;
 			bound[c] = U * fabs(y);

@@ -118,11 +118,19 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- attention ---- */
 
+/* Kernels take a whole number, and what is larger changes as little as the largest. The cost does not depend on it. */
+static uint32_t whole_cap(double cap)
+{
+	return cap < 1 ? 1 : cap > 1024 ? 1024 : (uint32_t)(cap + 0.5);
+}
+
 static void attention_shape(struct model_op *op, const struct transformer *t)
 {
 	arg(op, "heads=%" PRIu32, t->heads);
 	arg(op, "kv_heads=%" PRIu32, t->kv_heads);
 	arg(op, "head_dim=%" PRIu32, t->head_dim);
+	if (t->attention_softcap > 0)
+		arg(op, "softcap=%" PRIu32, whole_cap(t->attention_softcap));
 }
 
 static void cache(struct model_op *op, const struct model_ask *ask)
@@ -369,16 +377,22 @@ static void notes(struct build *b)
 		note(b, "the model was made for contexts of up to %" PRIu32 " tokens", t->max_context);
 	if (t->qkv_bias || t->o_bias || t->mlp_bias || t->head_bias)
 		note(b, "biases are counted and stored, the cycles of adding them are left out");
-	if (t->attention_softcap > 0)
-		note(b, "the softcap of attention scores, %g x tanh(x / %g), is left out", t->attention_softcap,
-		     t->attention_softcap);
-	if (t->final_softcap > 0)
-		note(b, "the softcap of logits, %g x tanh(x / %g), is left out", t->final_softcap, t->final_softcap);
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another");
 	if (t->predict_layers)
 		note(b, "%" PRIu32 " more layer%s that predict%s later tokens: neither counted nor run", t->predict_layers,
 		     t->predict_layers == 1 ? "" : "s", t->predict_layers == 1 ? "s" : "");
+}
+
+/* Each logit by itself, so rows may be as long as suits SRAM. */
+static void cap_logits(struct build *b)
+{
+	enum { ROW = 4096 };
+	struct model_op *op = begin(b, "logit_softcap", "softcap", 1);
+	arg(op, "rows=%" PRIu64, ((uint64_t)b->ask->batch * b->t->vocab + ROW - 1) / ROW);
+	arg(op, "cols=%d", ROW);
+	arg(op, "cap=%" PRIu32, whole_cap(b->t->final_softcap));
+	op->along = "rows";
 }
 
 static bool check(const struct transformer *t, const struct model_ask *ask, struct npu_error *err)
@@ -418,6 +432,8 @@ bool model_plan(const struct transformer *t, const struct model_ask *ask, const 
 	section(&b, "head", 1);
 	norm(&b, "final_norm", 1, ask->batch, t->hidden);
 	project(&b, "lm_head", 1, ask->batch, t->vocab, t->hidden, true);
+	if (t->final_softcap > 0)
+		cap_logits(&b);
 	notes(&b);
 	return true;
 }

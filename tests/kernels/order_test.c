@@ -176,6 +176,7 @@ static const struct {
 	{ "rope", "rows=100 heads=4 tile_rows=16" },
 	{ "swiglu", "rows=100 cols=300 tile_rows=16" },
 	{ "gelu", "rows=100 cols=300 tile_rows=16" },
+	{ "softcap", "rows=100 cols=300 tile_rows=16" },
 	{ "embedding", "rows=100 cols=300 tile_rows=16" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 splits=2" },

@@ -65,6 +65,12 @@ holds 'v["tokens"] == 1' decode.json
 holds 'v["notes"] == "[]" && v["total.macs"] == 260032 - 11 * 64 + 5 * 2 * 64 * 64' decode.json
 holds 'v["tokens"] == 64' prefill.json
 
+# Gemma 2 caps scores, by 50, and 256,000 logits, by 30: 62.5 rows of 4,096
+"$NPUSIM" model gemma-2-2b context=64 weights=int4 --plan >plan || fail 'gemma-2-2b: no plan'
+checks=$((checks + 2))
+grep -q '^attention (paged) .* softcap=50 ' plan || fail "scores are not capped: $(grep '^attention' plan)"
+grep -q '^logit_softcap  *softcap rows=63 cols=4096 dtype=fp16 cap=30 ' plan || fail "logits are not capped: $(cat plan)"
+
 # A latent of 512 + 64 elements: in int8 with 9 scales of 2 bytes 594 bytes a token, which scores and sums read once each; 4,096 tokens of 27 layers.
 for kv in fp16 int8; do
     "$NPUSIM" model deepseek-v2-lite context=4096 weights=int4 kv=$kv --hw edge-2mb dram.rows=131072 --report latent-$kv.json >/dev/null || fail "latent cache in $kv"
