@@ -34,6 +34,9 @@ enum { M, N, K, DTYPE, WEIGHTS, GROUP, TILE_N, TILE_K, BUFFERING };
  * the two that load at once meet in the banks of the DRAM. */
 enum { WIDEST_BYTES = 128 << 10 };
 
+/* What even tiles of k are a multiple of: groups of scales, and rows of the array. */
+enum { EVEN = 128 };
+
 /* Buffers for scales of channels. */
 enum { SCALE_SLOTS = RING_SLOTS + 3 };
 
@@ -188,6 +191,14 @@ static bool x_fits(const struct npu_capacity *capacity, const struct gemv *g, st
 			row < room ? "; gemm takes any number of rows" : "; gemm takes longer ones");
 }
 
+/* As many tiles, of about equal length: a short one behind each long one would leave its buffer half empty, and the DRAM
+ * waiting. */
+static int64_t even_tile(uint64_t k, uint64_t tile)
+{
+	uint64_t tiles = tiles_of(k, tile);
+	return (int64_t)(tiles ? least(tile, tiles_of(tiles_of(k, tiles), EVEN) * EVEN) : tile);
+}
+
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
 	if (!npu_args_check(&npu_gemv, args, err) || !linear_resolve(&npu_gemv, args, err))
@@ -200,7 +211,12 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_k", (uint64_t)args->value[K], WIDEST_BYTES / (int64_t)linear_bytes(&w, TILE_LARGEST) },
 		{ "tile_n", (uint64_t)args->value[N], 0 },
 	};
-	return tiles_resolve(&npu_gemv, capacity, args, dims, 2, try_place, cost, err);
+	bool named = args->named[TILE_K];
+	if (!tiles_resolve(&npu_gemv, capacity, args, dims, 2, try_place, cost, err))
+		return false;
+	if (!named)
+		args->value[TILE_K] = even_tile((uint64_t)args->value[K], (uint64_t)args->value[TILE_K]);
+	return true;
 }
 
 /* `elements` that follow one another, in as few rows as an instruction can have; `cols` divides them. */
