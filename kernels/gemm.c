@@ -8,7 +8,7 @@
  *         load    a = A[i, l], b = B[l, j], scales of b
  *         vcopy   b = b                    int8 weights of floats; vdequant with groups
  *         matmul  acc (+)= a b
- *       vcopy   c = acc                    vmul with a scale a channel; int32: acc is stored as it is
+ *       vcopy   c = acc                    vmul with a scale a channel, vadd with a bias; int32: acc is stored as it is
  *       store   C[i, j] = c
  *
  * order=weight keeps the tiles of a column of B in SRAM while all rows of A pass, order=activation those of a row of A
@@ -30,7 +30,7 @@
 #include "kernels/tiles.h"
 #include "kernels/zeros.h"
 
-enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT };
+enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT, BIAS };
 enum order { OUTPUT, WEIGHT, ACTIVATION };
 
 /* Buffers for scales of channels; scale_slots() says why there are so many. */
@@ -54,6 +54,7 @@ static const struct npu_param params[] = {
 			       "what stays in SRAM: sums alone, a column of tiles of B (weight), a row of tiles of A"),
 	[LAYOUT] = PARAM_CHOICE("layout", 0, layouts,
 				"of A, B and C in DRAM; blocks that are no array's worth are rearranged by the DMA"),
+	[BIAS] = PARAM_BIAS,
 };
 
 /* Tiles that stay in SRAM while others pass, in turn; their reuse needs no semaphore (held_slots). */
@@ -75,13 +76,13 @@ struct gemm {
 	uint64_t in_bytes, out_bytes; /* an element of A and C */
 
 	struct npu_builder *b;
-	struct npu_dram A, B, S, C;
+	struct npu_dram A, B, S, bias, C;
 	struct ring ab; /* semaphores of all that a step loads; slots of a, of b with order=activation */
 	uint32_t b_at[RING_BUFFERS], s_at[RING_BUFFERS], converted_at[RING_BUFFERS];
 	struct npu_semaphore raw[RING_SLOTS], converted[RING_SLOTS]; /* before and after a conversion */
 	struct held panel, panel_scales;                             /* with order=weight|activation */
 	unsigned nscales;
-	uint32_t scale_at[SCALE_SLOTS]; /* of channels */
+	uint32_t scale_at[SCALE_SLOTS], bias_at[SCALE_SLOTS]; /* of channels */
 	struct ring acc;
 	struct ring c;      /* unused for int32 */
 	struct zeros zeros; /* instead of all these where k is 0 */
@@ -232,6 +233,9 @@ static struct buffers buffers_of(struct gemm *g, unsigned n, unsigned panel, uns
 	g->nscales = scale_slots(g, p.ring, results);
 	if (w->channel)
 		add(&p, (struct npu_request){ "scale", false, 2 * g->tile_n, g->nscales, 3, g->scale_at,
+					      .least = g->nscales });
+	if (w->bias)
+		add(&p, (struct npu_request){ "bias", false, 2 * g->tile_n, g->nscales, 3, g->bias_at,
 					      .least = g->nscales });
 	add(&p, (struct npu_request){ "acc", true, sums * 4, results, -1, g->acc.at, .least = 1, .got = &g->acc.n });
 	if (!linear_raw(w))
@@ -462,17 +466,25 @@ static void load(const struct gemm *g, const struct step *s, const struct places
 					      .post = { i + 1 == n ? loaded(g, s) : NPU_NO_SEMAPHORE } });
 }
 
+/* A number for each column of a tile. */
+static void load_vector(const struct gemm *g, const struct step *s, struct npu_dram from, enum npu_dtype type,
+			const uint32_t *at)
+{
+	struct npu_dma dma = {
+		.local = at[s->tile % g->nscales], .dram = from.addr + 2 * s->j, .rows = 1, .cols = s->n, .dtype = type
+	};
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = dma }, NULL);
+}
+
 /* Loads and conversion of a step. What is converted comes back with the step's other operands. */
 static void prepare(const struct gemm *g, const struct step *s)
 {
 	struct places p = places_of(g, s);
 	struct linear_tile tile = { .at = p.loaded_b, .scales = p.loaded_s, .converted = p.b, .n = s->n, .k = s->k };
-	struct npu_dma scale = {
-		.local = g->scale_at[s->tile % g->nscales], .dram = g->S.addr + 2 * s->j, .rows = 1, .cols = s->n
-	};
-	scale.dtype = NPU_FP16;
 	if (g->linear.channel && !s->l)
-		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = scale }, NULL);
+		load_vector(g, s, g->S, NPU_FP16, g->scale_at);
+	if (g->linear.bias && !s->l)
+		load_vector(g, s, g->bias, g->linear.out, g->bias_at);
 	load(g, s, &p);
 	if (converts(g, s))
 		linear_convert(
@@ -537,7 +549,9 @@ static void finish(struct gemm *g, const struct step *s)
 	struct slot acc = ring_at(&g->acc, s->tile), from = acc;
 	if (!linear_raw(&g->linear)) {
 		from = ring_at(&g->c, s->tile);
-		linear_finish(g->b, &g->linear, from.at, acc.at, g->scale_at[s->tile % g->nscales], s->m, s->n,
+		unsigned buffer = (unsigned)(s->tile % g->nscales);
+		struct linear_vectors vectors = { g->scale_at[buffer], g->bias_at[buffer] };
+		linear_finish(g->b, &g->linear, from.at, acc.at, &vectors, s->m, s->n,
 			      &(struct npu_order){ .wait = { acc.full, from.free },
 						   .post = { from.full, acc_free(g, s->tile) } });
 	}
@@ -662,6 +676,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ linear_groups(w, g.k), g.n });
 	if (w->channel)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
+	if (w->bias)
+		g.bias = npu_tensor(b, "bias", w->out, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
 	g.C = tensor(&g, "C", w->out, NPU_TENSOR_OUT, g.m, g.n);
 	if (!place(&g))
 		return false;
@@ -684,7 +700,7 @@ static struct npu_expect expect(const struct npu_args *args)
 	uint64_t scales = w->channel ? g.down * g.n : passes_of_b(&g) * linear_groups(w, g.k) * g.n;
 	uint64_t loads_a = tiles ? passes_of_a(&g) * g.down * g.deep : 0;
 	uint64_t loads_b = tiles ? passes_of_b(&g) * g.across : 0; /* of all k */
-	uint64_t each = (linear_raw(w) || !g.k ? 1 : 2) + (w->channel && g.k);
+	uint64_t each = (linear_raw(w) || !g.k ? 1 : 1 + linear_finishes(w)) + (w->channel && g.k) + w->bias;
 	for (uint64_t l = 0; w->convert && l < g.k; l += g.tile_k)
 		conversions += linear_conversions(w, least(g.tile_k, g.k - l));
 	return (struct npu_expect){
@@ -692,7 +708,8 @@ static struct npu_expect expect(const struct npu_args *args)
 		.useful_macs = macs,
 		.dram_read_bytes = !macs ? 0
 					 : passes_of_a(&g) * bytes_of(g.m, g.k, w->act, g.layout) +
-					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.layout) + 2 * scales,
+					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.layout) + 2 * scales +
+					       (w->bias ? 2 * g.down * g.n : 0),
 		.dram_write_bytes = g.m && g.n ? bytes_of(g.m, g.n, w->out, g.layout) : 0,
 		/* Loads, conversions and products; what becomes of a tile; zeros are made by one. */
 		.instructions = tiles * (g.deep + each) + loads_a +
@@ -733,7 +750,13 @@ static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 	struct gemm g = gemm_of(args);
 	struct operands o;
 	double *C = npu_reference_write(io, "C", g.m * g.n);
-	return C && open_operands(&g, io, &o) && linear_reference(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, C);
+	const double *bias = g.linear.bias ? npu_reference_read(io, "bias", g.n) : NULL;
+	if (!C || !open_operands(&g, io, &o) || (g.linear.bias && !bias) ||
+	    !linear_reference(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, C))
+		return false;
+	if (bias)
+		linear_add_bias(g.m, g.n, bias, C);
+	return true;
 }
 
 static bool bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, const char *tensor,
@@ -742,7 +765,12 @@ static bool bound(const struct npu_args *args, const struct npu_reference_io *io
 	struct gemm g = gemm_of(args);
 	struct operands o;
 	(void)exp_error, (void)tensor;
-	return open_operands(&g, io, &o) && linear_bound(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, bound);
+	const double *C = g.linear.bias ? npu_reference_read(io, "C", g.m * g.n) : NULL;
+	if (!open_operands(&g, io, &o) || !linear_bound(&g.linear, g.m, g.n, g.k, o.A, all_columns, &o, bound))
+		return false;
+	if (C)
+		linear_bias_bound(g.m, g.n, C, bound);
+	return C || !g.linear.bias;
 }
 
 const struct npu_kernel npu_gemm = {

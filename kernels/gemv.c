@@ -8,8 +8,8 @@
  *       load    w = W[j, l], s = S[j, l]          s: group=32|64|128
  *       vcopy   c = w, or vdequant                int8 weights for float activations: a vdequant a group
  *       matmul  acc (+)= x[:, l] w                int4 with s
- *     vcopy   y = acc, or vmul by scale           not where int32 sums are the result
- *     store   Y[:, j] = y
+ *     vcopy   y = acc, or vmul by scale           not where int32 sums are the result; vadd of a bias, loaded as scales
+ * are store   Y[:, j] = y
  *
  * W lies in DRAM in panels of tile_n columns, the last one narrower, each [k, its columns] row after row: a tile is one
  * run of bytes, and the whole of W one stream. The scales of groups lie likewise, [groups of k, columns] a panel.
@@ -28,7 +28,7 @@
 #include "kernels/tiles.h"
 #include "kernels/zeros.h"
 
-enum { M, N, K, DTYPE, WEIGHTS, GROUP, TILE_N, TILE_K, BUFFERING };
+enum { M, N, K, DTYPE, WEIGHTS, GROUP, BIAS, TILE_N, TILE_K, BUFFERING };
 
 /* Long tiles make a descriptor of many bursts, and rarely leave the stream of weights for that of scales. Beyond that
  * the two that load at once meet in the banks of the DRAM. */
@@ -50,6 +50,7 @@ static const struct npu_param params[] = {
 	[DTYPE] = PARAM_CHOICE("dtype", 0, param_operands, "element type of X"),
 	[WEIGHTS] = PARAM_WEIGHTS,
 	[GROUP] = PARAM_GROUP,
+	[BIAS] = PARAM_BIAS,
 	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of W, and of a panel in DRAM"),
 	[TILE_K] = PARAM_TILE("tile_k", "rows of a tile of W"),
 	[BUFFERING] = PARAM_BUFFERING,
@@ -64,13 +65,13 @@ struct gemv {
 	uint64_t act_bytes, out_bytes; /* an element */
 
 	struct npu_builder *b;
-	struct npu_dram X, W, S, Y;
+	struct npu_dram X, W, S, bias, Y;
 	uint32_t x;
 	struct ring w; /* and the semaphores of s */
 	uint32_t s_at[RING_SLOTS];
 	struct ring converted;
-	unsigned nscales; /* of channels: buffers in use, without semaphores (scale_slots) */
-	uint32_t scale_at[SCALE_SLOTS];
+	unsigned nscales; /* of channels, and of biases: buffers in use, without semaphores (scale_slots) */
+	uint32_t scale_at[SCALE_SLOTS], bias_at[SCALE_SLOTS];
 	struct ring acc;
 	struct ring y;
 	struct zeros zeros; /* instead of all these where k is 0 */
@@ -151,6 +152,9 @@ static bool place(struct gemv *g)
 	if (w->channel)
 		r[used++] = (struct npu_request){ "scale", false,       2 * g->tile_n,      g->nscales,
 						  0,       g->scale_at, .least = g->nscales };
+	if (w->bias)
+		r[used++] = (struct npu_request){ "bias", false,      2 * g->tile_n,      g->nscales,
+						  0,      g->bias_at, .least = g->nscales };
 	r[used++] = (struct npu_request){ "acc", true, sums * 4, results, -1, g->acc.at, .least = 1, .got = &g->acc.n };
 	if (!linear_raw(w))
 		r[used++] = (struct npu_request){ "y", false,   sums * g->out_bytes, results,
@@ -191,8 +195,8 @@ static bool x_fits(const struct npu_capacity *capacity, const struct gemv *g, st
 			row < room ? "; gemm takes any number of rows" : "; gemm takes longer ones");
 }
 
-/* As many tiles, of about equal length: a short one behind each long one would leave its buffer half empty, and the DRAM
- * waiting. */
+/* As many tiles, of about equal length: a short one behind each long one would leave its buffer half empty, and the
+ * DRAM waiting. */
 static int64_t even_tile(uint64_t k, uint64_t tile)
 {
 	uint64_t tiles = tiles_of(k, tile);
@@ -247,6 +251,9 @@ static void load_tile(const struct gemv *g, const struct step *s)
 	uint64_t at = s->j * g->k + s->l * s->n;
 	if (w->channel && !s->l)
 		load(g, run_of(g->scale_at[s->panel % g->nscales], g->S.addr + 2 * s->j, NPU_FP16, s->n, s->n),
+		     NPU_NO_SEMAPHORE, NPU_NO_SEMAPHORE);
+	if (w->bias && !s->l)
+		load(g, run_of(g->bias_at[s->panel % g->nscales], g->bias.addr + 2 * s->j, w->out, s->n, s->n),
 		     NPU_NO_SEMAPHORE, NPU_NO_SEMAPHORE);
 	load(g, run_of(slot.at, g->W.addr + linear_bytes(w, at), w->type, (uint64_t)s->k * s->n, s->n), slot.free,
 	     w->group ? NPU_NO_SEMAPHORE : slot.full);
@@ -339,9 +346,10 @@ static void finish(const struct gemv *g, const struct step *s)
 {
 	struct slot acc = ring_at(&g->acc, s->panel), from = acc;
 	if (!linear_raw(&g->linear)) {
-		uint32_t scale = g->linear.channel ? g->scale_at[s->panel % g->nscales] : 0;
+		unsigned buffer = (unsigned)(s->panel % g->nscales);
+		struct linear_vectors vectors = { g->scale_at[buffer], g->bias_at[buffer] };
 		from = ring_at(&g->y, s->panel);
-		linear_finish(g->b, &g->linear, from.at, acc.at, scale, (uint32_t)g->m, s->n,
+		linear_finish(g->b, &g->linear, from.at, acc.at, &vectors, (uint32_t)g->m, s->n,
 			      &(struct npu_order){ .wait = { acc.full, from.free },
 						   .post = { from.full, acc_free(g, s->panel) } });
 	}
@@ -423,6 +431,8 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 1, (uint64_t[]){ linear_groups(w, g.k) * g.n });
 	if (w->channel)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
+	if (w->bias)
+		g.bias = npu_tensor(b, "bias", w->out, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
 	g.Y = npu_tensor(b, "Y", w->out, NPU_TENSOR_OUT, 2, (uint64_t[]){ g.m, g.n });
 	if (!place(&g))
 		return false;
@@ -453,17 +463,18 @@ static struct npu_expect expect(const struct npu_args *args)
 	const struct linear *w = &g.linear;
 	uint64_t panels = panels_of(&g), tiles = tiles_in(&g), macs = g.m * g.n * g.k;
 	uint64_t scales = w->channel ? g.n : linear_groups(w, g.k) * g.n;
-	uint64_t each = linear_raw(w) ? 1 : 2, conversions = 0;
+	uint64_t each = linear_raw(w) ? 1 : 1 + linear_finishes(w), conversions = 0;
 	if (!tiles)
 		return (struct npu_expect){ .dram_write_bytes = g.m * g.n * g.out_bytes,
 					    .instructions = panels ? panels + 1 : 0 };
 	for (uint64_t l = 0; l < g.k; l += g.tile_k)
 		conversions += linear_conversions(w, least(g.tile_k, g.k - l));
-	each += w->channel; /* the load of its scales */
+	each += w->channel + w->bias; /* the loads of its scales and biases */
 	return (struct npu_expect){
 		.macs = macs,
 		.useful_macs = macs,
-		.dram_read_bytes = g.m * g.k * g.act_bytes + linear_bytes(w, g.k * g.n) + 2 * scales,
+		.dram_read_bytes =
+		    g.m * g.k * g.act_bytes + linear_bytes(w, g.k * g.n) + 2 * scales + (w->bias ? 2 * g.n : 0),
 		.dram_write_bytes = g.m * g.n * g.out_bytes,
 		.instructions = 1 + tiles * (w->group ? 3 : 2) + panels * (conversions + each),
 	};
@@ -504,7 +515,13 @@ static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 	struct panels p;
 	const double *X;
 	double *Y = npu_reference_write(io, "Y", g.m * g.n);
-	return Y && open_panels(&g, io, &p, &X) && linear_reference(&g.linear, g.m, g.n, g.k, X, panel_view, &p, Y);
+	const double *bias = g.linear.bias ? npu_reference_read(io, "bias", g.n) : NULL;
+	if (!Y || !open_panels(&g, io, &p, &X) || (g.linear.bias && !bias) ||
+	    !linear_reference(&g.linear, g.m, g.n, g.k, X, panel_view, &p, Y))
+		return false;
+	if (bias)
+		linear_add_bias(g.m, g.n, bias, Y);
+	return true;
 }
 
 static bool bound(const struct npu_args *args, const struct npu_reference_io *io, double exp_error, const char *tensor,
@@ -514,7 +531,12 @@ static bool bound(const struct npu_args *args, const struct npu_reference_io *io
 	struct panels p;
 	const double *X;
 	(void)exp_error, (void)tensor;
-	return open_panels(&g, io, &p, &X) && linear_bound(&g.linear, g.m, g.n, g.k, X, panel_view, &p, bound);
+	const double *Y = g.linear.bias ? npu_reference_read(io, "Y", g.m * g.n) : NULL;
+	if (!open_panels(&g, io, &p, &X) || !linear_bound(&g.linear, g.m, g.n, g.k, X, panel_view, &p, bound))
+		return false;
+	if (Y)
+		linear_bias_bound(g.m, g.n, Y, bound);
+	return Y || !g.linear.bias;
 }
 
 const struct npu_kernel npu_gemv = {

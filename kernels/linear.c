@@ -31,6 +31,7 @@ struct linear linear_of(const struct npu_kernel *kernel, const struct npu_args *
 			    .type = weights_type(npu_arg(kernel, args, "weights", 0)) };
 	w.group = group >= GROUP32 ? 32u << (group - GROUP32) : 0;
 	w.channel = group == CHANNEL;
+	w.bias = npu_arg(kernel, args, "bias", 0) != 0;
 	w.convert = w.type == NPU_INT8 && w.act != NPU_INT8;
 	w.product = w.convert ? w.act : w.type;
 	w.out = w.act != NPU_INT8 ? w.act : linear_scaled(&w) ? NPU_FP16 : NPU_INT32;
@@ -84,6 +85,15 @@ static bool whole_bytes(const struct linear *w, const char *name, uint64_t lengt
 			length);
 }
 
+static bool sums_take_bias(const struct linear *w, uint64_t k, struct npu_error *err)
+{
+	if (w->bias && linear_raw(w))
+		return npu_fail(err, NPU_ERR_VALUE, "bias=1: needs a result with scales; group=channel would be right");
+	if (w->bias && !k)
+		return npu_fail(err, NPU_ERR_VALUE, "bias=1: with k=0 there are no sums to add it to");
+	return true;
+}
+
 bool linear_resolve(const struct npu_kernel *kernel, struct npu_args *args, struct npu_error *err)
 {
 	int n = npu_param_index(kernel, "n"), tile_n = npu_param_index(kernel, "tile_n");
@@ -91,7 +101,8 @@ bool linear_resolve(const struct npu_kernel *kernel, struct npu_args *args, stru
 			   npu_param_index(kernel, "group"), err))
 		return false;
 	struct linear w = linear_of(kernel, args);
-	return whole_bytes(&w, "n", (uint64_t)args->value[n], err) &&
+	return sums_take_bias(&w, (uint64_t)npu_arg(kernel, args, "k", 0), err) &&
+	       whole_bytes(&w, "n", (uint64_t)args->value[n], err) &&
 	       (!args->named[tile_n] || whole_bytes(&w, "tile_n", (uint64_t)args->value[tile_n], err)) &&
 	       whole_groups(&w, args, npu_param_index(kernel, "tile_k"), (uint64_t)npu_arg(kernel, args, "k", 0), err);
 }
@@ -158,19 +169,28 @@ void linear_convert(struct npu_builder *b, const struct linear *w, const struct 
 	}
 }
 
-void linear_finish(struct npu_builder *b, const struct linear *w, uint32_t result, uint32_t sums, uint32_t scales,
-		   uint32_t rows, uint32_t cols, const struct npu_order *order)
+void linear_finish(struct npu_builder *b, const struct linear *w, uint32_t result, uint32_t sums,
+		   const struct linear_vectors *v, uint32_t rows, uint32_t cols, const struct npu_order *order)
 {
 	enum npu_dtype type = w->act == NPU_INT8 && !w->group ? NPU_INT32 : NPU_FP32;
+	bool both = w->channel && w->bias;
 	struct npu_un copy = { .dst = result, .a = sums, .scale = 1, .rows = rows, .cols = cols };
-	struct npu_ew scale = { .dst = result, .a = sums, .b = scales, .rows = rows, .cols = cols };
-	copy.dst_type = scale.dst_type = w->out;
+	struct npu_ew scale = { .dst = both ? sums : result, .a = sums, .b = v->scales, .rows = rows, .cols = cols };
+	struct npu_ew add = { .dst = result, .a = sums, .b = v->bias, .rows = rows, .cols = cols };
+	struct npu_order first = *order, last = *order;
+	copy.dst_type = add.dst_type = add.b_type = w->out;
+	scale.dst_type = both ? NPU_FP32 : w->out;
 	copy.a_type = scale.a_type = type;
+	add.a_type = both ? NPU_FP32 : type;
 	scale.b_type = NPU_FP16;
-	scale.b_bcast = NPU_BCAST_ROW;
+	scale.b_bcast = add.b_bcast = NPU_BCAST_ROW;
+	for (int i = 0; i < NPU_SYNC_SLOTS && both; i++)
+		first.post[i] = last.wait[i] = NPU_NO_SEMAPHORE;
 	if (w->channel)
-		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = scale }, order);
-	else
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VMUL, .ew = scale }, &first);
+	if (w->bias)
+		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VADD, .ew = add }, &last);
+	if (!w->channel && !w->bias)
 		npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy }, order);
 }
 
@@ -207,6 +227,21 @@ bool linear_reference(const struct linear *w, uint64_t m, uint64_t n, uint64_t k
 	}
 	free(block);
 	return block != NULL;
+}
+
+void linear_add_bias(uint64_t m, uint64_t n, const double *bias, double *c)
+{
+	for (uint64_t i = 0; i < m; i++)
+		for (uint64_t j = 0; j < n; j++)
+			c[i * n + j] += bias[j];
+}
+
+/* The addition rounds once, what may be off by the bound so far. */
+void linear_bias_bound(uint64_t m, uint64_t n, const double *c, double *bound)
+{
+	for (uint64_t i = 0; i < m * n; i++)
+		if (isfinite(c[i]))
+			bound[i] += U * (fabs(c[i]) + bound[i]);
 }
 
 /* What is known of a column. */

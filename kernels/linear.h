@@ -23,6 +23,7 @@ struct linear {
 	uint64_t group;         /* elements of k that share a scale; 0: no scale, or one a channel */
 	bool channel;           /* one scale a column, which multiplies its sums */
 	bool convert;           /* the vector engine makes `product` of `type` */
+	bool bias;              /* a number a column, of the type of the result, is added to its sums */
 };
 
 extern const char *const param_weights[]; /* fp16|bf16|int8|int4 */
@@ -33,6 +34,7 @@ extern const char *const param_groups[];  /* none|channel|32|64|128 */
 		.name = "weights", .type = NPU_PARAM_CHOICE, .choices = param_weights, .derived = true, .unit = "",    \
 		.meaning = "type of the weights as they are stored, that of dtype, int8 or int4; default as dtype"     \
 	}
+#define PARAM_BIAS PARAM_CHOICE("bias", 0, param_flag, "a number a column, of the type of the result, is added")
 #define PARAM_GROUP                                                                                                    \
 	{                                                                                                              \
 		.name = "group", .type = NPU_PARAM_CHOICE, .choices = param_groups, .derived = true, .unit = "",       \
@@ -43,7 +45,7 @@ extern const char *const param_groups[];  /* none|channel|32|64|128 */
 /* Of the kernel's parameters dtype, weights and group, resolved. */
 struct linear linear_of(const struct npu_kernel *, const struct npu_args *);
 /* Fills in `weights` and `group`, and refuses what does not go together: types, columns n and a named tile_n that cut
- * int4 inside a byte, a named tile_k that cuts groups. */
+ * int4 inside a byte, a named tile_k that cuts groups, a bias where there are no sums or they are the result. */
 bool linear_resolve(const struct npu_kernel *, struct npu_args *, struct npu_error *);
 /* The next larger tile that groups (of k) and whole bytes (of n) allow, within the length. */
 uint64_t linear_tile_k(const struct linear *, uint64_t tile, uint64_t k);
@@ -77,9 +79,19 @@ struct linear_tile {
 uint64_t linear_conversions(const struct linear *, uint64_t k);
 /* Emits the conversion of a tile; the first instruction waits, the last one posts. */
 void linear_convert(struct npu_builder *, const struct linear *, const struct linear_tile *, const struct npu_order *);
-/* Emits result = sums, converted and, with a scale a channel, multiplied by `scales`; both dense. */
-void linear_finish(struct npu_builder *, const struct linear *, uint32_t result, uint32_t sums, uint32_t scales,
-		   uint32_t rows, uint32_t cols, const struct npu_order *);
+/* What scales and is added to the columns of a tile, in SRAM. */
+struct linear_vectors {
+	uint32_t scales, bias; /* used with a scale a channel, with a bias */
+};
+/* Emits result = sums, converted and, with a scale a channel, multiplied by `scales`, plus `bias`; all dense. With both
+ * it leaves the products in `sums`. */
+void linear_finish(struct npu_builder *, const struct linear *, uint32_t result, uint32_t sums,
+		   const struct linear_vectors *, uint32_t rows, uint32_t cols, const struct npu_order *);
+/* Instructions that that takes. */
+static inline uint64_t linear_finishes(const struct linear *w)
+{
+	return w->channel && w->bias ? 2 : 1;
+}
 
 /* Columns [first, first + n) of the weights and their scales as the reference reads them. */
 struct linear_columns {
@@ -95,6 +107,9 @@ typedef struct linear_columns linear_view(const void *context, uint64_t first);
  * when out of memory. */
 bool linear_reference(const struct linear *, uint64_t m, uint64_t n, uint64_t k, const double *a, linear_view *,
 		      const void *context, double *c);
+/* Adds to each row of C, and what that adds to its bound; c is the result of the reference. */
+void linear_add_bias(uint64_t m, uint64_t n, const double *bias, double *c);
+void linear_bias_bound(uint64_t m, uint64_t n, const double *c, double *bound);
 /* bound[i] of that product (npu_reference_bound). */
 bool linear_bound(const struct linear *, uint64_t m, uint64_t n, uint64_t k, const double *a, linear_view *,
 		  const void *context, double *bound);

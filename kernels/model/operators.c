@@ -73,16 +73,16 @@ static struct model_op *multiply(struct build *b, const char *name, uint64_t rep
 	return op;
 }
 
-/* A projection of `m` rows; `quantised`: its weights are of the type asked for. */
-static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k,
-		    bool quantised)
+/* A projection of `m` rows with weights of the type asked for. */
+static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k, bool bias)
 {
 	const struct model_ask *ask = b->ask;
-	enum model_type type = quantised ? ask->weights : MODEL_FP16;
 	/* Two columns of int4 share a byte: an odd one is padded. */
-	n += type == MODEL_INT4 && n % 2;
-	struct model_op *op = multiply(b, name, repeat, m, n, k, type, ask->group);
-	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask);
+	n += ask->weights == MODEL_INT4 && n % 2;
+	struct model_op *op = multiply(b, name, repeat, m, n, k, ask->weights, ask->group);
+	if (bias)
+		arg(op, "bias=1");
+	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask) + (bias ? 2 * n : 0);
 }
 
 static void norm(struct build *b, const char *name, uint64_t repeat, uint64_t rows, uint64_t width)
@@ -185,12 +185,12 @@ static void attention(struct build *b, bool windowed)
 {
 	const struct transformer *t = b->t;
 	uint64_t q = (uint64_t)t->heads * t->head_dim, kv = (uint64_t)t->kv_heads * t->head_dim;
-	project(b, "qkv_proj", 1, b->tokens, q + 2 * kv, t->hidden, true);
+	project(b, "qkv_proj", 1, b->tokens, q + 2 * kv, t->hidden, t->qkv_bias);
 	if (t->qk_norm)
 		norm(b, "qk_norm", 1, b->tokens * (t->heads + t->kv_heads), t->head_dim);
 	rotate(b, t->heads + t->kv_heads, t->head_dim);
 	attend(b, windowed);
-	project(b, "o_proj", 1, b->tokens, t->hidden, q, true);
+	project(b, "o_proj", 1, b->tokens, t->hidden, q, t->o_bias);
 }
 
 /* The latent of a token is the key and the value of every head, so heads of one token are rows of one product: scores, softmax
@@ -201,7 +201,7 @@ static void latent_decode(struct build *b)
 	const struct transformer *t = b->t;
 	const struct model_ask *ask = b->ask;
 	uint64_t dim = t->kv_rank + t->rope_dim;
-	project(b, "q_to_latent", t->heads, b->tokens, t->kv_rank, t->nope_dim, true);
+	project(b, "q_to_latent", t->heads, b->tokens, t->kv_rank, t->nope_dim, false);
 	struct model_op *op;
 	if (ask->kv == MODEL_FP16) {
 		op = begin(b, "latent scores", "qk_tiled", ask->batch);
@@ -225,7 +225,7 @@ static void latent_decode(struct build *b)
 	} else {
 		multiply(b, "latent sums", ask->batch, t->heads, t->kv_rank, ask->context, ask->kv, MODEL_LATENT_GROUP);
 	}
-	project(b, "v_from_latent", t->heads, b->tokens, t->v_dim, t->kv_rank, true);
+	project(b, "v_from_latent", t->heads, b->tokens, t->v_dim, t->kv_rank, false);
 }
 
 static void latent_attention(struct build *b)
@@ -234,27 +234,27 @@ static void latent_attention(struct build *b)
 	const struct model_ask *ask = b->ask;
 	uint64_t q = (uint64_t)t->heads * t->head_dim;
 	if (t->q_rank) {
-		project(b, "q_a_proj", 1, b->tokens, t->q_rank, t->hidden, true);
+		project(b, "q_a_proj", 1, b->tokens, t->q_rank, t->hidden, t->qkv_bias);
 		norm(b, "q_a_norm", 1, b->tokens, t->q_rank);
-		project(b, "q_b_proj", 1, b->tokens, q, t->q_rank, true);
+		project(b, "q_b_proj", 1, b->tokens, q, t->q_rank, false);
 	} else {
-		project(b, "q_proj", 1, b->tokens, q, t->hidden, true);
+		project(b, "q_proj", 1, b->tokens, q, t->hidden, false);
 	}
-	project(b, "kv_a_proj", 1, b->tokens, t->kv_rank + t->rope_dim, t->hidden, true);
+	project(b, "kv_a_proj", 1, b->tokens, t->kv_rank + t->rope_dim, t->hidden, t->qkv_bias);
 	norm(b, "kv_a_norm", 1, b->tokens, t->kv_rank);
 	rotate(b, t->heads + 1, t->rope_dim);
 	if (ask->phase == MODEL_DECODE) {
 		latent_decode(b);
 	} else {
 		/* Keys and values of every head; values are padded to the length of keys, as one kernel takes them. */
-		project(b, "kv_b_proj", 1, b->tokens, (uint64_t)t->heads * (t->nope_dim + t->v_dim), t->kv_rank, true);
+		project(b, "kv_b_proj", 1, b->tokens, (uint64_t)t->heads * (t->nope_dim + t->v_dim), t->kv_rank, false);
 		struct model_op *op = begin(b, "attention", "flash_attention", ask->batch);
 		arg(op, "heads=%" PRIu32, t->heads);
 		arg(op, "head_dim=%" PRIu32, t->head_dim);
 		arg(op, "seq=%" PRIu32, ask->context);
 		arg(op, "mask=causal");
 	}
-	project(b, "o_proj", 1, b->tokens, t->hidden, (uint64_t)t->heads * t->v_dim, true);
+	project(b, "o_proj", 1, b->tokens, t->hidden, (uint64_t)t->heads * t->v_dim, t->o_bias);
 }
 
 /* ---- MLP ---- */
@@ -265,7 +265,7 @@ static void mlp(struct build *b, const char *prefix, uint64_t count, uint64_t ro
 	const struct transformer *t = b->t;
 	char name[32];
 	snprintf(name, sizeof name, "%s%s", prefix, t->gated ? "gate_up_proj" : "up_proj");
-	project(b, name, count, rows, t->gated ? 2 * intermediate : intermediate, t->hidden, true);
+	project(b, name, count, rows, t->gated ? 2 * intermediate : intermediate, t->hidden, t->mlp_bias);
 	snprintf(name, sizeof name, "%s%s", prefix, t->gated ? "swiglu" : "gelu");
 	struct model_op *op = begin(b, name, t->gated ? "swiglu" : "gelu", count);
 	arg(op, "rows=%" PRIu64, rows);
@@ -274,7 +274,7 @@ static void mlp(struct build *b, const char *prefix, uint64_t count, uint64_t ro
 		arg(op, "act=gelu");
 	op->along = "rows";
 	snprintf(name, sizeof name, "%sdown_proj", prefix);
-	project(b, name, count, rows, t->hidden, intermediate, true);
+	project(b, name, count, rows, t->hidden, intermediate, t->mlp_bias);
 }
 
 /* Routing is even: tokens x experts_used choices over as many experts as there can be, those that get one more first. */
@@ -283,7 +283,7 @@ static void experts(struct build *b)
 	const struct transformer *t = b->t;
 	uint64_t choices = b->tokens * t->experts_used, used = least(t->experts, choices);
 	uint64_t rows = choices / used, more = choices % used;
-	project(b, "router", 1, b->tokens, t->experts, t->hidden, true);
+	project(b, "router", 1, b->tokens, t->experts, t->hidden, t->router_bias);
 	if (more)
 		mlp(b, "expert+ ", more, rows + 1, t->expert_intermediate);
 	mlp(b, "expert ", used - more, rows, t->expert_intermediate);
@@ -375,8 +375,6 @@ static void notes(struct build *b)
 	const struct transformer *t = b->t;
 	if (t->max_context && b->ask->context > t->max_context)
 		note(b, "the model was made for contexts of up to %" PRIu32 " tokens", t->max_context);
-	if (t->qkv_bias || t->o_bias || t->mlp_bias || t->head_bias)
-		note(b, "biases are counted and stored, the cycles of adding them are left out");
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another");
 	if (t->predict_layers)
@@ -431,7 +429,7 @@ bool model_plan(const struct transformer *t, const struct model_ask *ask, const 
 	layers(&b);
 	section(&b, "head", 1);
 	norm(&b, "final_norm", 1, ask->batch, t->hidden);
-	project(&b, "lm_head", 1, ask->batch, t->vocab, t->hidden, true);
+	project(&b, "lm_head", 1, ask->batch, t->vocab, t->hidden, t->head_bias);
 	if (t->final_softcap > 0)
 		cap_logits(&b);
 	notes(&b);

@@ -135,6 +135,9 @@ static const struct {
 	{ "rope", "head_dim=33", "" },
 	{ "gemv", "m=128",
 	  "m=128: X stays in SRAM, 128 x 8,192 bytes, of which it has 1,048,576; gemm takes any number of rows" },
+	{ "gemv", "dtype=int8 bias=1", "bias=1: needs a result with scales; group=channel would be right" },
+	{ "gemm", "k=0 bias=1", "bias=1: with k=0 there are no sums to add it to" },
+	{ "gemm", "dtype=int8 group=channel bias=1", "" },
 	{ "decode_attention_paged", "heads=8 kv_heads=3", "kv_heads=3: must divide heads=8" },
 	{ "decode_attention_paged", "batch=2 seq=10 seq_min=11", "seq_min=11: must be at most seq=10" },
 	{ "decode_attention_paged", "seq=10 seq_min=9",
@@ -332,7 +335,7 @@ START_TEST(arguments_print_as_they_are_written)
 	ck_assert_str_eq(resolve("edge-1mb", "gemm", "dtype=bf16 k=40", &args), "");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, text, sizeof text),
 			 "m=512 n=512 k=40 dtype=bf16 tile_m=128 tile_n=128 tile_k=64 buffering=double weights=bf16 "
-			 "group=none order=output layout=row");
+			 "group=none order=output layout=row bias=0");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, cut, sizeof cut), "m=512 n=5");
 }
 END_TEST

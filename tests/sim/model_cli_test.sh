@@ -71,6 +71,17 @@ checks=$((checks + 2))
 grep -q '^attention (paged) .* softcap=50 ' plan || fail "scores are not capped: $(grep '^attention' plan)"
 grep -q '^logit_softcap  *softcap rows=63 cols=4096 dtype=fp16 cap=30 ' plan || fail "logits are not capped: $(cat plan)"
 
+# Qwen2 has biases on Q, K and V alone, Phi on all products. In fp16 the products of Qwen2-0.5B's decode step read all of its matrices and biases,
+# 494,032,768 parameters less the vectors of 49 norms, and what they multiply: a row of as many as they have rows
+"$NPUSIM" model qwen2-0.5b context=64 --plan >plan || fail 'qwen2-0.5b: no plan'
+"$NPUSIM" model phi-2 weights=int4 --plan >all || fail 'phi-2: no plan'
+checks=$((checks + 2))
+[ "$(grep -c '^[a-z_]*_proj .* bias=1 \|^lm_head .* bias=1 ' plan)" = 1 ] && grep -q '^qkv_proj .* bias=1 ' plan || fail "biases of Qwen2: $(cat plan)"
+[ "$(grep -c '^[a-z_]*_proj .* bias=1 \|^lm_head .* bias=1 ' all)" = 5 ] || fail "biases of Phi: $(cat all)"
+"$NPUSIM" model qwen2-0.5b context=64 --report qwen.json >/dev/null || fail 'qwen2-0.5b'
+holds 'v["notes"] == "[]" && v["operators.2.dram_read_bytes"] + v["operators.5.dram_read_bytes"] + v["operators.8.dram_read_bytes"] +
+    v["operators.10.dram_read_bytes"] + v["operators.13.dram_read_bytes"] == 2 * (494032768 - 49 * 896 + 24 * (3 * 896 + 4864) + 896)' qwen.json
+
 # A latent of 512 + 64 elements: in int8 with 9 scales of 2 bytes 594 bytes a token, which scores and sums read once each; 4,096 tokens of 27 layers.
 for kv in fp16 int8; do
     "$NPUSIM" model deepseek-v2-lite context=4096 weights=int4 kv=$kv --hw edge-2mb dram.rows=131072 --report latent-$kv.json >/dev/null || fail "latent cache in $kv"

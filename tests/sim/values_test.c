@@ -111,6 +111,12 @@ static const struct {
 	{ "pv_tiled", "seq=77 seq_q=5 heads=2 head_dim=256" },
 	{ "gemm", "m=1 n=1 k=1" },
 	{ "gemm", "m=1 n=257 k=1000 dtype=bf16" },
+	{ "gemm", "m=100 n=90 k=130 tile_m=32 tile_n=32 tile_k=64 bias=1" },
+	{ "gemm", "m=100 n=90 k=130 tile_m=32 tile_n=32 tile_k=64 weights=int8 order=weight bias=1" },
+	{ "gemm", "m=100 n=90 k=130 tile_m=32 tile_n=32 dtype=int8 group=channel bias=1 order=activation" },
+	{ "gemv", "m=3 n=90 k=300 tile_n=32 tile_k=128 weights=int4 bias=1" },
+	{ "gemv", "m=3 n=91 k=300 tile_n=32 tile_k=128 weights=int8 dtype=bf16 bias=1" },
+	{ "gemv", "n=91 k=300 tile_n=32 dtype=int8 group=64 bias=1" },
 	{ "gemm", "m=65 n=33 k=129 dtype=int8 tile_m=32 tile_n=16 tile_k=64 buffering=triple" },
 };
 
