@@ -350,6 +350,34 @@ START_TEST(a_stream_that_fails_is_told)
 }
 END_TEST
 
+/* A sparse file is as large as it says. */
+START_TEST(a_file_above_200_MB_is_warned_of)
+{
+	static const struct { off_t bytes; const char *said; } sizes[] = {
+		{ 200000000, "" },
+		{ 200000001, "npusim: F: warning: 200 MB take a viewer long to open; less\n" },
+		{ 1500000000, "npusim: F: warning: 1500 MB take a viewer long to open; less\n" },
+	};
+	char path[] = "/tmp/npusim-timeline-XXXXXX", *said = NULL, wanted[256];
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t size;
+		FILE *out = open_memstream(&said, &size);
+		ck_assert_int_eq(ftruncate(fd, sizes[i].bytes), 0);
+		timeline_warn(path, "; less", out);
+		fclose(out);
+		const char *name = strchr(sizes[i].said, 'F');
+		snprintf(wanted, sizeof(wanted), "%.*s%s%s", (int)(name ? name - sizes[i].said : 0), sizes[i].said, name ? path : "",
+			 name ? name + 1 : "");
+		ck_assert_str_eq(said, wanted);
+		free(said);
+	}
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("timeline");
@@ -371,6 +399,7 @@ int main(void)
 	tcase_add_test(t, the_extension_chooses_the_format);
 	tcase_add_test(t, a_timeline_is_written_to_its_file);
 	tcase_add_test(t, a_stream_that_fails_is_told);
+	tcase_add_test(t, a_file_above_200_MB_is_warned_of);
 	suite_add_tcase(suite, t);
 	return npu_suite_run(suite);
 }
