@@ -190,5 +190,6 @@ void account_fini(struct account *a)
 	for (uint32_t i = 0; i < a->nregions; i++)
 		free(a->regions[i].name);
 	free(a->regions);
+	free(a->row_of_region);
 	memset(a, 0, sizeof(*a));
 }

@@ -45,6 +45,7 @@ struct account {
 	struct traffic traffic;
 	struct account_region *regions; /* none when the program has no regions, else in order of appearance, (none) last */
 	uint32_t nregions;
+	uint32_t *row_of_region; /* of a region's number; NULL without regions */
 	char evidence[200]; /* what bound_evidence points to */
 };
 
@@ -52,6 +53,8 @@ struct account {
 bool account_init(struct account *, const struct simulation_request *, const struct record *,
 		  const struct machine_totals *, struct npu_error *err);
 void account_fini(struct account *);
+/* "outer/inner", as the table of regions names the region of an instruction; "" when it is in none. */
+const char *account_region_path(const struct account *, const struct npu_program *, uint32_t insn);
 
 /* That the figures agree with each other: every engine's states, the sequencer's, the overlap's four parts add up to the
  * cycles; active is what it is made of; regions and tensors add up to the totals; no fraction is above 1. A report that

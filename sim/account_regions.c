@@ -149,6 +149,13 @@ bool account_regions(struct account *a, const struct npu_program *p, const struc
 		return true;
 	struct rows rows = { 0 };
 	bool ok = fill(a, &rows, p, r);
+	a->row_of_region = ok ? rows.of_region : NULL;
+	rows.of_region = ok ? NULL : rows.of_region;
 	rows_fini(&rows);
 	return ok;
+}
+
+const char *account_region_path(const struct account *a, const struct npu_program *p, uint32_t insn)
+{
+	return p->region[insn] != NPU_NO_REGION ? a->regions[a->row_of_region[p->region[insn]]].name : "";
 }

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The critical path of a run: what each cycle of it was spent on, seen from its end backwards.
  *
- * From the end of the last instruction the path goes back to that instruction's start, from there to what came last of all
- * that had to come before it (a post that a wait took, the instruction before it in its queue or in its slot, its issue by
- * the sequencer), and on from the end, or the hand-off, of that. So the path is a chain of half-open segments from 0 to
- * `cycles` without gap or overlap: the lengths add up by construction. It is one longest chain of many; what is made
- * shorter on it shortens the run until another chain is as long. */
+ * From the end of the last instruction the path goes back through its service to what held it there, or to its start and
+ * what came last of all that had to come before that:
+ *
+ *   post      it started `sync_latency` after the end of the one whose post it waited for
+ *   dispatch  it started when it was issued: back over the issues to the start that made room in a full queue
+ *   engine    it started when its engine could take it, in the same cycle: the path goes on in the one that the engine was
+ *             still at (an array that streams), or in the one that just ended (a channel)
+ *
+ * Instructions of one engine overlap, so one may be held while in service too: a product by the stream or the results of the
+ * one before, a transfer by the one before that moved data through the same port, or that had to end first. There the path
+ * goes on in that one.
+ *
+ * So the path is a chain of half-open segments from 0 to `cycles` without gap or overlap: the lengths add up by construction.
+ * It is one longest chain of many; what is made shorter on it shortens the run until another chain is as long: an engine
+ * wins at most its share, and nothing where it has none (but for what banks and DRAM make of other arrivals). */
 #ifndef NPU_SIM_CRITICAL_H
 #define NPU_SIM_CRITICAL_H
 
@@ -26,9 +36,9 @@ struct critical_segment {
 	enum critical_kind kind;
 };
 
-/* All segments of service of one source line, or of one instruction that has none. */
+/* All segments of service of one instruction; of one source line, or of one instruction that has none. */
 struct critical_site {
-	uint32_t insn; /* the first of them */
+	uint32_t insn; /* the first of them on the path */
 	uint64_t segments, cycles;
 };
 
@@ -37,8 +47,9 @@ struct critical {
 	uint64_t nsegments, room;
 	uint64_t kinds[CRITICAL_KINDS]; /* cycles; their sum is the run's */
 	record_states service;          /* of CRITICAL_SERVICE by the engine's state; their sum is kinds[CRITICAL_SERVICE] */
-	struct critical_site *sites;    /* most cycles first */
-	uint32_t nsites;
+	struct critical_site *sites;    /* source lines, most cycles first */
+	struct critical_site *insns;    /* instructions, likewise */
+	uint32_t nsites, ninsns;        /* that are on the path */
 };
 
 /* The simulation was recorded (want_record). False when out of memory, or when the record contradicts itself; the path is

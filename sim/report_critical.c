@@ -2,13 +2,16 @@
 /* The critical path as a table and as JSON. */
 #include "sim/report_critical.h"
 
+#include "isa/access.h"
+#include "sim/facts.h"
 #include "sim/report_json.h"
 #include "sim/report_table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 10, MAX_SHARES = NPU_ENGINES * NPU_STATES + CRITICAL_KINDS };
+enum { LINES = 10, INSNS = 10, CRITICAL_INSNS = 100, MAX_SHARES = NPU_ENGINES * NPU_STATES + CRITICAL_KINDS };
 
 /* A share of the path: an engine in one of its states, or one of the other kinds. */
 struct share {
@@ -66,6 +69,25 @@ static bool print_lines(const struct simulation *s, FILE *out, const struct repo
 	return report_table_print(t, out, style);
 }
 
+static bool print_insns(const struct simulation *s, FILE *out, const struct report_style *style)
+{
+	static const char *const titles[] = { "instructions on it", "cycles", "share", "region", NULL };
+	const struct critical *c = s->critical;
+	struct report_table *t = report_table_new(titles);
+	if (!t)
+		return false;
+	for (uint32_t i = 0; i < c->ninsns && i < INSNS; i++) {
+		char text[FACTS_TEXT], shown[80];
+		npu_insn_print(s->request.program, c->insns[i].insn, text, sizeof(text));
+		snprintf(shown, sizeof(shown), "#%" PRIu32 " %.60s%s", c->insns[i].insn, text, strlen(text) > 60 ? "..." : "");
+		report_table_row(t, shown);
+		put_share(t, c->insns[i].cycles, s->account.cycles);
+		report_table_text(t, account_region_path(&s->account, s->request.program, c->insns[i].insn));
+	}
+	fputc('\n', out);
+	return report_table_print(t, out, style);
+}
+
 bool report_critical_print(const struct simulation *s, FILE *out, const struct report_style *style)
 {
 	static const char *const titles[] = { "critical path", "cycles", "share", NULL };
@@ -83,10 +105,25 @@ bool report_critical_print(const struct simulation *s, FILE *out, const struct r
 	report_table_row(t, "total");
 	put_share(t, s->account.cycles, s->account.cycles);
 	fputc('\n', out);
-	return report_table_print(t, out, style) && (s->critical->nsites == 0 || print_lines(s, out, style));
+	return report_table_print(t, out, style) && (s->critical->nsites == 0 || (print_lines(s, out, style) && print_insns(s, out, style)));
 }
 
 static json_t *count(uint64_t value) { return json_integer((json_int_t)value); }
+
+static json_t *insn_json(const struct simulation *s, const struct critical_site *insn)
+{
+	const struct npu_program *p = s->request.program;
+	char place[512], text[FACTS_TEXT];
+	json_t *row = json_object();
+	npu_insn_print(p, insn->insn, text, sizeof(text));
+	json_object_set_new(row, "instruction", count(insn->insn));
+	json_object_set_new(row, "text", report_json_text(text));
+	json_object_set_new(row, "source", report_json_text(npu_insn_place(p, insn->insn, place, sizeof(place))));
+	json_object_set_new(row, "region", report_json_text(account_region_path(&s->account, p, insn->insn)));
+	json_object_set_new(row, "segments", count(insn->segments));
+	json_object_set_new(row, "cycles", count(insn->cycles));
+	return row;
+}
 
 /* Without a path every figure is 0 and there is no line. */
 json_t *report_json_critical(const struct simulation *s)
@@ -94,7 +131,8 @@ json_t *report_json_critical(const struct simulation *s)
 	static const struct critical none;
 	/* Who asks for every instruction asks why the run takes so long. */
 	const struct critical *c = s->request.want_critical || s->request.want_insns ? s->critical : &none;
-	json_t *path = json_object(), *engines = json_object(), *lines = json_array();
+	json_t *path = json_object(), *engines = json_object(), *lines = json_array(),
+	       *insns = json_array();
 	json_object_set_new(path, "segments", count(c->nsegments));
 	for (unsigned k = 0; k < CRITICAL_KINDS; k++)
 		json_object_set_new(path, critical_kind_name((enum critical_kind)k), count(c->kinds[k]));
@@ -111,7 +149,10 @@ json_t *report_json_critical(const struct simulation *s)
 		json_object_set_new(line, "cycles", count(site->cycles));
 		json_array_append_new(lines, line);
 	}
+	for (uint32_t i = 0; i < c->ninsns && i < CRITICAL_INSNS; i++)
+		json_array_append_new(insns, insn_json(s, &c->insns[i]));
 	json_object_set_new(path, "engines", engines);
 	json_object_set_new(path, "lines", lines);
+	json_object_set_new(path, "instructions", insns);
 	return path;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path for people: what its cycles were spent on, most first, and the source lines that most of them are in. */
+/* The critical path for people: what its cycles were spent on, most first, and the source lines and
+ * instructions that most of them are in. */
 #ifndef NPU_SIM_REPORT_CRITICAL_H
 #define NPU_SIM_REPORT_CRITICAL_H
 
