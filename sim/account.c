@@ -30,6 +30,7 @@ enum account_group account_state_group(enum npu_state s) { return states[s].grou
 const char *account_state_name(enum npu_state s) { return states[s].name; }
 const char *account_state_doc(enum npu_state s) { return states[s].doc; }
 bool account_state_is_stall(enum npu_state s) { return s != NPU_STATE_BUSY && s != NPU_STATE_IDLE; }
+bool account_state_is_decided(enum npu_state s) { return account_state_is_stall(s) && account_state_group(s) != ACCOUNT_EMPTY; }
 const char *account_sequencer_name(enum npu_seq_state s) { return sequencer_names[s]; }
 
 uint64_t account_active(const uint64_t cycles[NPU_STATES])

@@ -15,6 +15,8 @@ const char *account_state_name(enum npu_state);
 const char *account_state_doc(enum npu_state);
 /* Neither busy nor idle. */
 bool account_state_is_stall(enum npu_state);
+/* Of stalls, one that an instruction decides: in service, or waiting at the head of its queue. */
+bool account_state_is_decided(enum npu_state);
 const char *account_sequencer_name(enum npu_seq_state);
 /* The cycles of one engine that are in service. */
 uint64_t account_active(const uint64_t states[NPU_STATES]);

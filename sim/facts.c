@@ -23,8 +23,8 @@ struct insn_facts facts_of(struct facts *f, uint32_t i)
 		.event = &f->s->record.events[i],
 		.text = f->text,
 		.source = p->place[i].line > 0 ? npu_insn_place(p, i, f->source, sizeof(f->source)) : "",
-		.region = p->region[i] != NPU_NO_REGION ? p->regions[p->region[i]].name : "",
-		.bytes = npu_insn_dram_bytes(&p->insns[i]),
+		.region = account_region_path(&f->s->account, p, i),
+		.bytes = npu_insn_dram_bytes(&p->insns[i]) + npu_insn_table_bytes(&p->insns[i]),
 		.macs = npu_insn_macs(&p->insns[i]),
 	};
 	npu_insn_print(p, i, f->text, sizeof(f->text));

@@ -19,8 +19,8 @@ struct insn_facts {
 	const struct probe_insn *event;
 	const char *text;             /* flat assembly */
 	const char *source;           /* "gemm.c:120"; "" when it has no line */
-	const char *region;           /* innermost one; "" when it has none */
-	uint64_t bytes;               /* that it asks DRAM for */
+	const char *region;           /* path of the innermost one; "" when it has none */
+	uint64_t bytes;               /* that it asks DRAM for, those of its block table too */
 	uint64_t macs;
 	uint64_t states[NPU_STATES];  /* cycles of its engine whose state it decided */
 };

@@ -61,6 +61,19 @@ static int by_cycles(const void *x, const void *y)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
+/* The row of tensors for instructions that came from DRAM. */
+static const char fetches[] = "(instructions)";
+
+static uint64_t fetched_bytes(const json_t *report)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(report_value(report, "tensors"), i, row)
+		if (strcmp(report_text(row, "name"), fetches) == 0)
+			return report_count(row, "read_bytes");
+	return 0;
+}
+
 bool hotspots_init(struct hotspots *h, const json_t *report, const char *path, enum hotspots_by by, struct npu_error *err)
 {
 	const json_t *rows = report_value(report, "instructions");
@@ -70,7 +83,7 @@ bool hotspots_init(struct hotspots *h, const json_t *report, const char *path, e
 		return npu_fail(err, NPU_ERR_VALUE, "%s: no rows of instructions; npusim run ... --report %s --instructions "
 						    "writes them", path, path);
 	json_t *places = json_object();
-	h->items = calloc(n, sizeof(*h->items));
+	h->items = calloc(n + 1, sizeof(*h->items));
 	bool ok = places && h->items;
 	for (size_t i = 0; ok && i < n; i++) {
 		const json_t *row = json_array_get(rows, i);
@@ -85,6 +98,9 @@ bool hotspots_init(struct hotspots *h, const json_t *report, const char *path, e
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	}
 	qsort(h->items, h->n, sizeof(*h->items), by_cycles);
+	uint64_t fetched = fetched_bytes(report);
+	if (fetched > 0)
+		h->items[h->n++] = (struct hotspot){ .place = fetches, .engine = "sequencer", .first = (uint32_t)n, .dram_bytes = fetched };
 	return true;
 }
 

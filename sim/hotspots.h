@@ -18,7 +18,7 @@ const char *hotspots_way(unsigned by);
 
 struct hotspot {
 	const char *place; /* of the report: a source line, the instruction's text, a region; "(none)" */
-	const char *engine; /* of its instructions; "mixed" when they differ */
+	const char *engine; /* of its instructions; "mixed" when they differ; "sequencer" */
 	uint32_t first;     /* instruction */
 	uint64_t count, dram_bytes, macs;
 	uint64_t cycles; /* of its engines in service: busy and the stalls there */
@@ -30,8 +30,8 @@ struct hotspots {
 	uint32_t n;
 };
 
-/* Of a report with rows of instructions, which must live as long. False with an error when there are none or memory is
- * short. */
+/* Of a report with rows of instructions, which must live as long. Where these were fetched from DRAM the last row, of no
+ * instruction, has the bytes. False with an error when there are none or memory is short. */
 bool hotspots_init(struct hotspots *, const json_t *report, const char *path, enum hotspots_by, struct npu_error *);
 void hotspots_fini(struct hotspots *);
 

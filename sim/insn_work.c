@@ -21,6 +21,16 @@ void insn_works_fini(struct insn_works *w)
 	memset(w, 0, sizeof(*w));
 }
 
+/* The entries of its block table are read a granule at a time. */
+static void add_table(const struct npu_program *p, const struct npu_insn *insn, uint64_t granule, struct insn_work *work)
+{
+	const struct npu_paged *paged = &insn->paged;
+	uint64_t from = p->tables[paged->table].addr + 4ull * (paged->first / paged->page_rows);
+	uint64_t granules = (from + npu_insn_table_bytes(insn) + granule - 1) / granule - from / granule;
+	work->bursts += granules;
+	work->granule_bytes += granules * granule;
+}
+
 static void add_bursts(struct insn_works *w, const struct npu_insn *insn, struct insn_work *work)
 {
 	const struct simulation_request *r = &w->s->request;
@@ -34,6 +44,8 @@ static void add_bursts(struct insn_works *w, const struct npu_insn *insn, struct
 		work->bursts++;
 		work->granule_bytes += (to - from) * granule;
 	}
+	if (npu_insn_table_bytes(insn) > 0)
+		add_table(r->program, insn, granule, work);
 	if (dma_run_elements(insn) > 0)
 		work->rearranged_bytes = npu_insn_dram_bytes(insn);
 }

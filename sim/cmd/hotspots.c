@@ -33,7 +33,7 @@ static bool is_shown(const struct hotspots *h, unsigned state)
 {
 	for (uint32_t i = 0; i < h->n; i++)
 		if (h->items[i].states[state] > 0)
-			return account_state_is_stall((enum npu_state)state);
+			return account_state_is_decided((enum npu_state)state);
 	return false;
 }
 
@@ -50,9 +50,9 @@ static bool print_table(const struct hotspots *h, enum hotspots_by by, uint64_t 
 	for (uint32_t i = 0; t && i < h->n && i < rows; i++) {
 		const struct hotspot *spot = &h->items[i];
 		char place[128];
-		if (by == HOTSPOTS_INSTRUCTION)
+		if (by == HOTSPOTS_INSTRUCTION && spot->count > 0)
 			snprintf(place, sizeof(place), "#%" PRIu32 " %.100s", spot->first, spot->place);
-		report_table_row(t, by == HOTSPOTS_INSTRUCTION ? place : spot->place);
+		report_table_row(t, by == HOTSPOTS_INSTRUCTION && spot->count > 0 ? place : spot->place);
 		report_table_text(t, spot->engine);
 		report_table_count(t, spot->count);
 		report_table_count(t, spot->cycles);
@@ -86,16 +86,18 @@ static void print_csv(const struct hotspots *h, enum hotspots_by by)
 {
 	printf("%s,engine,first_instruction,count,cycles,busy_cycles", hotspots_way(by));
 	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (account_state_is_stall((enum npu_state)s))
+		if (account_state_is_decided((enum npu_state)s))
 			printf(",%s_cycles", account_state_name((enum npu_state)s));
 	puts(",dram_bytes,macs");
 	for (uint32_t i = 0; i < h->n; i++) {
 		const struct hotspot *spot = &h->items[i];
 		put_quoted(spot->place);
-		printf(",%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, spot->engine, spot->first, spot->count, spot->cycles,
-		       spot->states[NPU_STATE_BUSY]);
+		printf(",%s,", spot->engine);
+		if (spot->count > 0)
+			printf("%" PRIu32, spot->first);
+		printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64, spot->count, spot->cycles, spot->states[NPU_STATE_BUSY]);
 		for (unsigned s = 0; s < NPU_STATES; s++)
-			if (account_state_is_stall((enum npu_state)s))
+			if (account_state_is_decided((enum npu_state)s))
 				printf(",%" PRIu64, spot->states[s]);
 		printf(",%" PRIu64 ",%" PRIu64 "\n", spot->dram_bytes, spot->macs);
 	}
@@ -111,7 +113,7 @@ static bool print_json(const struct hotspots *h, enum hotspots_by by, const char
 		json_t *row = json_object(), *stalls = json_object();
 		json_object_set_new(row, hotspots_way(by), json_string(spot->place));
 		json_object_set_new(row, "engine", json_string(spot->engine));
-		json_object_set_new(row, "first_instruction", count(spot->first));
+		json_object_set_new(row, "first_instruction", spot->count > 0 ? count(spot->first) : json_null());
 		json_object_set_new(row, "count", count(spot->count));
 		json_object_set_new(row, "cycles", count(spot->cycles));
 		json_object_set_new(row, "busy_cycles", count(spot->states[NPU_STATE_BUSY]));
@@ -194,7 +196,8 @@ const struct cli_command cmd_hotspots = {
 	.summary = "the source lines, instructions or regions with most cycles",
 	.text = "Of a report that has rows of instructions. Cycles are those of an engine in service whose state the row's "
 		"instructions decided, so they add up to the engine's active cycles; stalls are listed by cause, waiting at the "
-		"head of a queue, which is no service, too.\n"
+		"head of a queue, which is no service, too. Bytes add up to those of the run: where instructions are fetched from "
+		"DRAM, these bytes have a row of their own, (instructions), of no count and no cycle.\n"
 		"\n"
 		"  npusim run gemm --report r.json --instructions -q && npusim hotspots r.json\n"
 		"  npusim hotspots r.json --by region --format csv\n",

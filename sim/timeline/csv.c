@@ -27,7 +27,7 @@ static void put_header(FILE *out)
 {
 	fputs("instruction,engine,slot,region,source,text,issued_cycle,ready_cycle,start_cycle,end_cycle,busy_cycles", out);
 	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (account_state_is_stall((enum npu_state)s))
+		if (account_state_is_decided((enum npu_state)s))
 			fprintf(out, ",%s_cycles", account_state_name((enum npu_state)s));
 	fputs(",dram_bytes,macs\n", out);
 }
@@ -44,7 +44,7 @@ static void put_row(FILE *out, const struct insn_facts *f)
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, e->issued, e->head, e->start, e->end,
 		f->states[NPU_STATE_BUSY]);
 	for (unsigned s = 0; s < NPU_STATES; s++)
-		if (account_state_is_stall((enum npu_state)s))
+		if (account_state_is_decided((enum npu_state)s))
 			fprintf(out, ",%" PRIu64, f->states[s]);
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", f->bytes, f->macs);
 }

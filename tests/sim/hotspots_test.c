@@ -66,6 +66,31 @@ START_TEST(rows_add_up_to_the_engines_whatever_a_row_is)
 }
 END_TEST
 
+/* "head 0/tile" and "head 1/tile" have one name inside and are two regions. */
+START_TEST(regions_are_those_of_the_report)
+{
+	struct hotspots h;
+	struct npu_error err;
+	const struct account *a = &simulation->account;
+	ck_assert_msg(hotspots_init(&h, report, "r.json", HOTSPOTS_REGION, &err), "%s", err.text);
+	ck_assert_uint_eq(h.n, a->nregions - 1); /* but for (none), which has no instruction here */
+	for (uint32_t i = 0; i < h.n; i++) {
+		uint32_t r = 0;
+		while (r < a->nregions && strcmp(a->regions[r].name, h.items[i].place) != 0)
+			r++;
+		ck_assert_msg(r < a->nregions, "%s", h.items[i].place);
+		ck_assert_uint_eq(h.items[i].count, a->regions[r].instructions);
+		ck_assert_uint_eq(h.items[i].macs, a->regions[r].macs);
+		ck_assert_uint_eq(h.items[i].dram_bytes, a->regions[r].dram_read_bytes + a->regions[r].dram_write_bytes);
+		uint64_t active = 0;
+		for (unsigned e = 0; e < NPU_ENGINES; e++)
+			active += account_active(a->regions[r].states[e]);
+		ck_assert_uint_eq(h.items[i].cycles, active);
+	}
+	hotspots_fini(&h);
+}
+END_TEST
+
 START_TEST(instructions_are_rows_of_their_own_and_lines_are_not)
 {
 	struct hotspots lines, insns;
@@ -116,6 +141,7 @@ int main(void)
 	TCase *t = tcase_create("played");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, rows_add_up_to_the_engines_whatever_a_row_is, 0, HOTSPOTS_WAYS);
+	tcase_add_test(t, regions_are_those_of_the_report);
 	tcase_add_test(t, instructions_are_rows_of_their_own_and_lines_are_not);
 	tcase_add_test(t, a_report_without_rows_is_refused_with_the_command_that_writes_them);
 	tcase_add_test(t, foreign_rows_count_as_nothing_and_do_no_harm);

@@ -2,6 +2,10 @@
 /* Random runs of every kernel on every preset, half of them with some parts made perfect: the report passes its checks and meets the kernel's closed forms, and the
  * timeline, read back, adds up to the same figures. */
 #include "sim/config.h"
+#include "sim/facts.h"
+#include "sim/hotspots.h"
+#include "sim/insn_work.h"
+#include "sim/report_json.h"
 #include "sim/simulate_parts.h"
 #include "sim/timeline/pftrace.h"
 #include "tests/sim/timeline_read.h"
@@ -91,6 +95,37 @@ static void check_report(const struct simulation *s, const struct npu_kernel *ke
 	ck_assert_uint_le(a->accum_peak_bytes, s->request.hw->accum.size);
 }
 
+/* What the rows of instructions ask DRAM for, and what fetches them, is what the run asked for. */
+static void check_bytes(const struct simulation *s, const char *what)
+{
+	const struct account *a = &s->account;
+	uint64_t all = a->dram_read_bytes + a->dram_write_bytes, fetched = s->totals.fetch_bytes, rows = 0, spots = 0;
+	struct npu_error err;
+	struct facts facts;
+	struct insn_works works;
+	ck_assert(facts_init(&facts, s) && insn_works_init(&works, s));
+	for (uint32_t i = 0; i < s->request.program->ninsns; i++) {
+		uint64_t bytes = facts_of(&facts, i).bytes;
+		struct insn_work work = insn_works_next(&works, i);
+		ck_assert_msg(work.granule_bytes >= bytes && (bytes == 0) == (work.bursts == 0), "%s: #%u", what, (unsigned)i);
+		rows += bytes;
+	}
+	facts_fini(&facts);
+	insn_works_fini(&works);
+	ck_assert_msg(rows + fetched == all, "%s: rows %llu, fetched %llu, all %llu", what, (unsigned long long)rows,
+		      (unsigned long long)fetched, (unsigned long long)all);
+	if (s->request.program->ninsns == 0)
+		return;
+	json_t *report = report_json(s);
+	struct hotspots h;
+	ck_assert_msg(hotspots_init(&h, report, "r.json", HOTSPOTS_REGION, &err), "%s", err.text);
+	for (uint32_t i = 0; i < h.n; i++)
+		spots += h.items[i].dram_bytes;
+	ck_assert_msg(spots == all, "%s: hot spots %llu, all %llu", what, (unsigned long long)spots, (unsigned long long)all);
+	hotspots_fini(&h);
+	json_decref(report);
+}
+
 static void check_case(const struct npu_kernel *kernel, const struct hw *hw, struct case_rng *rng, unsigned *ran)
 {
 	struct npu_error err;
@@ -103,12 +138,14 @@ static void check_case(const struct npu_kernel *kernel, const struct hw *hw, str
 		return; /* does not fit, or parameters that do not go together */
 	struct simulation_request request = {
 		.hw = hw, .program = program, .command = "run", .subject = kernel->name, .kernel = kernel, .args = &args,
-		.want_record = true,
+		.want_record = true, .want_insns = true,
 		.ideal = case_below(rng, 2) ? 0 : (unsigned)case_below(rng, ALL_IDEAL),
 	};
 	struct simulation *s = simulate_on(loop_machine, &request, &err);
 	ck_assert_msg(s != NULL, "%s on %s, ideal %x: %s", kernel->name, hw->name, request.ideal, err.text);
-	check_report(s, kernel, &args);
+	if (hw->sequencer.fetch == HW_FETCH_ROM)
+		check_report(s, kernel, &args);
+	check_bytes(s, kernel->name);
 	check_timeline(s);
 	simulation_free(s);
 	npu_program_free(program);
@@ -123,8 +160,10 @@ static void check_preset(const char *name)
 	unsigned ran = 0;
 	ck_assert_msg(config_load(&hw, name, NULL, 0, &err), "%s", err.text);
 	for (unsigned k = 0; npu_kernels[k]; k++)
-		for (unsigned i = 0; i < CASES; i++)
+		for (unsigned i = 0; i < CASES; i++) {
+			hw.sequencer.fetch = i % 4 == 3 ? HW_FETCH_DRAM : HW_FETCH_ROM;
 			check_case(npu_kernels[k], &hw, &rng, &ran);
+		}
 	ck_assert_uint_gt(ran, 0);
 }
 
