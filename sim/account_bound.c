@@ -115,8 +115,10 @@ void account_bound(struct account *a)
 	bool engine = 100 * a->active[e] >= BOUND_ACTIVE_PERCENT * a->cycles && a->active[e] > 0;
 	a->bound = engine ? bound_by_engine(a, e) : bound_by_order(a);
 	uint64_t length = 0;
-	if (a->macs > 0 && !isnan(a->macs_per_dram_byte))
+	if (a->macs > 0 && !isnan(a->macs_per_dram_byte) && !isnan(a->dram_peak_fraction))
 		say(a, &length, "%.1f MAC/B, ridge %.1f; ", a->macs_per_dram_byte, a->ridge_macs_per_byte);
+	else if (a->macs > 0 && !isnan(a->macs_per_dram_byte)) /* nobody knows what that DRAM could do at most */
+		say(a, &length, "%.1f MAC/B; ", a->macs_per_dram_byte);
 	if (engine)
 		say(a, &length, "%s active %.1f %%", npu_engine_name(e), percent(a, a->active[e]));
 	else

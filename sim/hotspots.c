@@ -79,7 +79,7 @@ bool hotspots_init(struct hotspots *h, const json_t *report, const char *path, e
 	const json_t *rows = report_value(report, "instructions");
 	size_t n = json_array_size(rows);
 	memset(h, 0, sizeof(*h));
-	if (n == 0)
+	if (n == 0 && (report_count(report, "program.instructions") > 0 || !report_value(report, "program.instructions")))
 		return npu_fail(err, NPU_ERR_VALUE, "%s: no rows of instructions; npusim run ... --report %s --instructions "
 						    "writes them", path, path);
 	json_t *places = json_object();

@@ -39,6 +39,8 @@ static bool is_shown(const struct hotspots *h, unsigned state)
 
 static bool print_table(const struct hotspots *h, enum hotspots_by by, uint64_t rows)
 {
+	if (h->n == 0)
+		return puts("the program has no instruction") >= 0;
 	const char *titles[NPU_STATES + 8] = { hotspots_way(by), "engine", "count", "cycles", "busy" };
 	unsigned columns = 5;
 	for (unsigned s = 0; s < NPU_STATES; s++)

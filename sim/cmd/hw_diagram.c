@@ -67,14 +67,21 @@ void hw_diagram(const struct config *config, FILE *out)
 	    (double)(hw->matrix.rows * hw->matrix.cols * hw->matrix.int8_macs_per_pe) * hw->npu.clock_mhz / 1000);
 	box(out, "vector", "#e6d9f2", "vector\n%" PRIu64 " lanes of fp32\n%.1f G operations/s", hw->vector.lanes,
 	    (double)hw->vector.lanes * hw->npu.clock_mhz / 1000);
-	box(out, "sram", "#fff2cc", "SRAM %s\n%" PRIu64 " banks of %" PRIu64 " B/cycle in %s\n%.1f GB/s", size_text(hw->sram.size, size),
+	box(out, "sram", "#fff2cc", "SRAM %s\n%" PRIu64 " banks of %" PRIu64 " B/cycle in %s\n%.1f GB/s%s", size_text(hw->sram.size, size),
 	    hw->sram.banks, hw->sram.bank_bytes, npu_number_of(hw->sram.groups, "group").text,
-	    (double)(hw->sram.banks * hw->sram.bank_bytes) * hw->npu.clock_mhz / 1000);
+	    (double)(hw->sram.banks * hw->sram.bank_bytes) * hw->npu.clock_mhz / 1000,
+	    hw->sram.ideal ? ", no bank is ever denied" : "");
 	box(out, "accum", "#fff2cc", "accumulators %s\n%s\n%.1f GB/s read, as much written", size_text(hw->accum.size, size),
 	    npu_number_of(hw->accum.banks, "bank").text, accum * hw->npu.clock_mhz / 1000);
-	box(out, "dram", "#f4cccc", "DRAM %.60s\n%s\n%" PRIu32 " %s x%" PRIu32 ", %.2f GB/s", config->dram_part,
+	if (hw->dram.ideal)
+		box(out, "dram", "#f4cccc", "DRAM, ideal\n%s\nanswers at once, no bandwidth is too much", size_text(dram_capacity(&hw->dram), size));
+	else
+		box(out, "dram", "#f4cccc", "DRAM %.60s\n%s\n%" PRIu32 " %s x%" PRIu32 ", %.2f GB/s", config->dram_part,
 	    size_text(dram_capacity(&hw->dram), size), hw->dram.channels, hw->dram.channels == 1 ? "channel" : "channels", hw->dram.bus_bits, peak);
-	fprintf(out, "\tdram -> load [dir=forward, label=\"%.2f GB/s\\nof both\"];\n\tdram -> store [dir=back];\n", peak);
+	if (hw->dram.ideal)
+		fputs("\tdram -> load [dir=forward];\n\tdram -> store [dir=back];\n", out);
+	else
+		fprintf(out, "\tdram -> load [dir=forward, label=\"%.2f GB/s\\nof both\"];\n\tdram -> store [dir=back];\n", peak);
 	arrow(out, hw, "load", "sram", (double)hw->dma.port, ", dir=forward");
 	arrow(out, hw, "store", "sram", (double)hw->dma.port, ", dir=back");
 	fputs("\tstore -> accum [dir=back];\n", out);

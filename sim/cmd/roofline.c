@@ -27,7 +27,8 @@ struct roofline {
 	struct point whole, *regions; /* most cycles first */
 	size_t n;
 	double peak_macs, peak_bytes, ridge; /* GMAC/s, GB/s, MAC/byte */
-	double ns_per_cycle;
+	double ns_per_cycle;                 /* 0 of a run without a cycle */
+	const char *memory;                  /* whose bytes a second the slope is */
 };
 
 static void place(struct roofline *r, struct point *p)
@@ -45,20 +46,44 @@ static int by_cycles(const void *x, const void *y)
 	return a->cycles != b->cycles ? (a->cycles > b->cycles ? -1 : 1) : strcmp(a->name, b->name);
 }
 
+static bool is_ideal(const json_t *report)
+{
+	size_t i;
+	json_t *part;
+	json_array_foreach(report_value(report, "ideal"), i, part)
+		if (json_is_string(part) && strcmp(json_string_value(part), "dram") == 0)
+			return true;
+	return json_is_true(report_value(report, "hw.dram.ideal"));
+}
+
+/* DRAM's peak is a roof where the part was simulated. Perfect DRAM, or a memory of the user's, has none that is known: what is
+ * left are the ports of the two DMA engines on chip. */
+static bool find_slope(struct roofline *r, const json_t *report)
+{
+	r->memory = "DRAM";
+	r->peak_bytes = report_real(report, "dram.peak_gb_per_s");
+	r->ridge = report_real(report, "ridge_macs_per_byte");
+	r->peak_macs = r->ridge * r->peak_bytes;
+	if (!is_ideal(report) && !report_value(report, "command.memory"))
+		return r->peak_bytes > 0 && r->ridge > 0;
+	r->memory = "DMA ports";
+	r->peak_bytes = 2 * report_real(report, "hw.dma.port") * report_real(report, "hw.npu.clock_mhz") / 1000;
+	r->ridge = r->peak_macs / r->peak_bytes;
+	return r->peak_bytes > 0 && r->ridge > 0;
+}
+
 static bool roofline_init(struct roofline *r, const json_t *report, const char *path, struct npu_error *err)
 {
 	const json_t *rows = report_value(report, "regions");
 	size_t i;
 	json_t *row;
-	*r = (struct roofline){ .peak_bytes = report_real(report, "dram.peak_gb_per_s"),
-				.ridge = report_real(report, "ridge_macs_per_byte") };
 	uint64_t cycles = report_count(report, "cycles");
 	double us = report_real(report, "time_us");
-	if (!(r->peak_bytes > 0) || !(r->ridge > 0) || !(us > 0) || cycles == 0)
+	*r = (struct roofline){ 0 };
+	if (!find_slope(r, report) || !(us >= 0) || (us > 0) != (cycles > 0) || !report_value(report, "cycles"))
 		return npu_fail(err, NPU_ERR_VALUE, "%s: a roofline needs cycles, time_us, dram.peak_gb_per_s and ridge_macs_per_byte, "
 						    "which this report does not have", path);
-	r->peak_macs = r->ridge * r->peak_bytes;
-	r->ns_per_cycle = us * 1000 / (double)cycles;
+	r->ns_per_cycle = cycles > 0 ? us * 1000 / (double)cycles : 0;
 	r->whole = (struct point){ .name = "whole", .macs = report_count(report, "macs"), .cycles = cycles,
 				   .bytes = report_count(report, "dram.read_bytes") + report_count(report, "dram.write_bytes") };
 	place(r, &r->whole);
@@ -93,7 +118,7 @@ static void put_row(struct report_table *t, const struct roofline *r, const stru
 	report_table_real(t, isnan(p->intensity) ? 0 : p->intensity, 2);
 	report_table_real(t, isnan(p->achieved) ? 0 : p->achieved, 2);
 	report_table_real(t, p->roof, 2);
-	if (p->macs > 0 && p->roof > 0)
+	if (p->macs > 0 && p->roof > 0 && !isnan(p->achieved))
 		snprintf(share, sizeof share, "%.1f %%", 100 * p->achieved / p->roof);
 	report_table_text(t, share);
 	report_table_text(t, limit(r, p));
@@ -108,8 +133,8 @@ static bool print(const struct roofline *r, const json_t *report, uint64_t rows)
 	struct report_table *t = report_table_new(titles);
 	if (!t)
 		return false;
-	printf("%s on %s: array %.1f GMAC/s, DRAM %.2f GB/s, ridge %.2f MAC/B\n\n", report_text(report, "command.subject"),
-	       report_text(report, "hw.name"), r->peak_macs, r->peak_bytes, r->ridge);
+	printf("%s on %s: array %.1f GMAC/s, %s %.2f GB/s, ridge %.2f MAC/B\n\n", report_text(report, "command.subject"),
+	       report_text(report, "hw.name"), r->peak_macs, r->memory, r->peak_bytes, r->ridge);
 	put_row(t, r, &r->whole);
 	for (size_t i = 0; i < r->n && i < rows; i++)
 		put_row(t, r, &r->regions[i]);
@@ -137,6 +162,7 @@ static json_t *to_json(const struct roofline *r, const json_t *report)
 	json_object_set_new(out, "run", json_string(report_text(report, "command.line")));
 	json_object_set_new(out, "peak_gmac_per_s", real(r->peak_macs));
 	json_object_set_new(out, "peak_gb_per_s", real(r->peak_bytes));
+	json_object_set_new(out, "peak_of", json_string(r->memory));
 	json_object_set_new(out, "ridge_macs_per_byte", real(r->ridge));
 	json_object_set_new(out, "whole", point_json(r, &r->whole));
 	json_object_set_new(out, "regions", rows);
@@ -152,19 +178,65 @@ static void draw_point(FILE *out, const struct point *p)
 	fprintf(out, "%.9g %.9g\n", p->intensity, p->achieved);
 }
 
+struct axes {
+	double least, most, low, high; /* MAC/byte, GMAC/s */
+};
+
 /* The range of the axes: all points, the ridge, and a bit more. */
-static void draw_axes(FILE *out, const struct roofline *r)
+static struct axes axes_of(const struct roofline *r)
 {
-	double least = r->ridge / 8, most = r->ridge * 8, low = r->peak_macs / 16;
+	struct axes a = { r->ridge / 8, r->ridge * 8, r->peak_macs / 16, r->peak_macs * 2 };
 	for (size_t i = 0; i <= r->n && i <= DRAWN; i++) {
 		const struct point *p = i ? &r->regions[i - 1] : &r->whole;
 		if (!is_drawn(p))
 			continue;
-		least = p->intensity / 2 < least ? p->intensity / 2 : least;
-		most = p->intensity * 2 > most ? p->intensity * 2 : most;
-		low = p->achieved / 2 < low ? p->achieved / 2 : low;
+		a.least = p->intensity / 2 < a.least ? p->intensity / 2 : a.least;
+		a.most = p->intensity * 2 > a.most ? p->intensity * 2 : a.most;
+		a.low = p->achieved / 2 < a.low ? p->achieved / 2 : a.low;
 	}
-	fprintf(out, "set logscale xy\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", least, most, low, r->peak_macs * 2);
+	return a;
+}
+
+/* Of the width and the height of the chart that a label takes. */
+static const double LABEL_WIDTH = 0.25, LABEL_HEIGHT = 0.045;
+
+static bool labels_meet(const struct axes *a, const struct point *p, const struct point *q)
+{
+	return fabs(log(p->intensity / q->intensity)) < LABEL_WIDTH * log(a->most / a->least) &&
+	       fabs(log(p->achieved / q->achieved)) < LABEL_HEIGHT * log(a->high / a->low);
+}
+
+/* A label is to the right of its point, on the right half of the chart to the left. */
+static void label(FILE *out, const struct axes *a, const struct point *p, unsigned more)
+{
+	char text[QUOTED], quoted[QUOTED];
+	bool left = p->intensity * p->intensity > a->least * a->most;
+	snprintf(text, sizeof text, "%.32s%s", p->name, strlen(p->name) > 32 ? "..." : "");
+	if (more)
+		snprintf(text + strlen(text), sizeof text - strlen(text), " and %u more", more);
+	fprintf(out, "set label %s at %.9g,%.9g %s offset %s,0 font ',10'\n", gnuplot_quote(text, quoted, sizeof quoted), p->intensity,
+		p->achieved, left ? "right" : "left", left ? "-1" : "1");
+}
+
+/* Points whose labels would lie on each other share the one of the first. */
+static void draw_labels(FILE *out, const struct roofline *r, const struct axes *a)
+{
+	const struct point *shown[DRAWN + 1];
+	unsigned more[DRAWN + 1] = { 0 }, n = 0;
+	for (size_t i = 0; i <= r->n && i <= DRAWN; i++) {
+		const struct point *p = i ? &r->regions[i - 1] : &r->whole;
+		unsigned at = 0;
+		if (!is_drawn(p))
+			continue;
+		while (at < n && !labels_meet(a, p, shown[at]))
+			at++;
+		if (at < n)
+			more[at]++;
+		else
+			shown[n++] = p;
+	}
+	for (unsigned i = 0; i < n; i++)
+		label(out, a, shown[i], more[i]);
 }
 
 static bool draw(const struct roofline *r, const json_t *report, const char *path, struct npu_error *err)
@@ -177,11 +249,12 @@ static bool draw(const struct roofline *r, const json_t *report, const char *pat
 	snprintf(text, sizeof text, "%.80s on %.60s", report_text(report, "command.subject"), report_text(report, "hw.name"));
 	fprintf(out, "set title %s\nset xlabel 'MAC/byte of DRAM'\nset ylabel 'GMAC/s'\nset grid\nset key bottom right\n",
 		gnuplot_quote(text, title, sizeof title));
-	draw_axes(out, r);
+	struct axes axes = axes_of(r);
+	fprintf(out, "set logscale xy\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", axes.least, axes.most, axes.low, axes.high);
 	fprintf(out, "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3\n", r->ridge, r->ridge);
-	fprintf(out, "set label 'ridge %.2f MAC/B' at %.9g, graph 0.04 offset 0.5,0\n", r->ridge, r->ridge);
-	if (is_drawn(&r->whole))
-		fprintf(out, "set label 'whole' at %.9g,%.9g center offset 0,1\n", r->whole.intensity, r->whole.achieved);
+	/* Above the roof: no point and no legend is there. */
+	fprintf(out, "set label 'ridge %.2f MAC/B' at %.9g, graph 0.965 offset 0.5,0\n", r->ridge, r->ridge);
+	draw_labels(out, r, &axes);
 	fputs("set samples 2000\n$whole << EOD\n", out);
 	if (is_drawn(&r->whole))
 		draw_point(out, &r->whole);
@@ -190,8 +263,8 @@ static bool draw(const struct roofline *r, const json_t *report, const char *pat
 		if (is_drawn(&r->regions[i]))
 			draw_point(out, &r->regions[i]);
 	fputs("EOD\n", out);
-	fprintf(out, "plot (x * %.9g < %.9g ? x * %.9g : %.9g) with lines linewidth 2 linecolor 'black' title '%.2f GB/s, %.1f GMAC/s'",
-		r->peak_bytes, r->peak_macs, r->peak_bytes, r->peak_macs, r->peak_bytes, r->peak_macs);
+	fprintf(out, "plot (x * %.9g < %.9g ? x * %.9g : %.9g) with lines linewidth 2 linecolor 'black' title '%s %.2f GB/s, array %.1f GMAC/s'",
+		r->peak_bytes, r->peak_macs, r->peak_bytes, r->peak_macs, r->memory, r->peak_bytes, r->peak_macs);
 	bool regions = false;
 	for (size_t i = 0; i < r->n && i < DRAWN; i++)
 		regions = regions || is_drawn(&r->regions[i]);
@@ -251,7 +324,8 @@ const struct cli_command cmd_roofline = {
 	.synopsis = "R.json",
 	.summary = "operational intensity against what array and DRAM can do",
 	.text = "Of the whole run and of each region of the program: MACs for each byte of DRAM, MACs a second, and the roof above, "
-		"which is DRAM's peak times the intensity left of the ridge, and the array's peak right of it.\n"
+		"which is DRAM's peak times the intensity left of the ridge, and the array's peak right of it. A perfect DRAM and a "
+		"--memory have no peak that is known: there the slope is that of both DMA ports.\n"
 		"\n"
 		"  npusim run gemm --report r.json -q && npusim roofline r.json -o roofline.svg\n"
 		"\n"

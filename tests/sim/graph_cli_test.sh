@@ -75,6 +75,10 @@ grep -q '48 x 16 MACs\\n384.0 GMAC/s fp16, 384.0 int8' m.dot || fail "the array:
 grep -q 'SRAM 256 KiB\\n8 banks of 64 B/cycle in 2 groups\\n256.0 GB/s' m.dot || fail "the SRAM: $(grep SRAM m.dot)"
 peak=$("$NPUSIM" hw list | awk '$1 == "tiny-256k" { print $NF }')
 grep -q "DRAM LPDDR4-3200\\\\n2 GiB\\\\n1 channel x16, $peak GB/s" m.dot || fail "the DRAM, $peak GB/s: $(grep 'DRAM ' m.dot)"
+checks=$((checks + 2))
+"$NPUSIM" hw diagram edge-1mb dram.ideal=yes sram.ideal=yes >ideal.dot
+grep -q 'DRAM, ideal' ideal.dot && ! grep -q '17.07\|LPDDR' ideal.dot || fail 'an ideal DRAM has no part and no bandwidth'
+grep -q 'no bank is ever denied' ideal.dot || fail 'an ideal SRAM'
 "$NPUSIM" hw diagram -o m.svg && grep -q 'edge' m.svg || fail 'the diagram as SVG'
 refuse 2 '--output: of hw diagram' hw list -o x.svg
 refuse 2 'm.txt: a drawing is .svg, .png or .dot' hw diagram -o m.txt

@@ -22,6 +22,24 @@ checks=$((checks + 1))
 checks=$((checks + 1))
 "$NPUSIM" roofline kv.json | grep -qE '^whole .* no MACs$' || fail "no MACs: $("$NPUSIM" roofline kv.json)"
 
+# A perfect DRAM has no peak: what is left are two DMA ports of 32 B at 1 GHz, and nothing is above its roof
+"$NPUSIM" run gemm m=256 n=256 k=256 --ideal dram,sram -q --report i.json
+"$NPUSIM" run gemm m=256 n=256 k=256 dram.ideal=yes -q --report j.json
+for report in i j; do
+    checks=$((checks + 2))
+    "$NPUSIM" roofline $report.json --report ip.json >out
+    grep -q 'DMA ports 64.00 GB/s, ridge 16.00 MAC/B$' out || fail "an ideal DRAM: $(head -1 out)"
+    awk '/"roof_fraction"/ { gsub(/[^0-9.]/, ""); if ($0 > 1) exit 1; n++ } END { exit n != 5 }' ip.json || fail "above the roof: $(cat ip.json)"
+done
+# A run without a cycle has no rate, and no instruction
+"$NPUSIM" run gemm m=0 -q --report e.json --instructions
+checks=$((checks + 4))
+"$NPUSIM" roofline e.json --report ep.json >out 2>err && [ ! -s err ] && grep -qE '^whole +\. +\. +\. +\. +\. +1024\.00 +no MACs$' out ||
+    fail "no cycle: $(cat out err)"
+grep -q '"gmac_per_s": null' ep.json || fail "no rate: $(cat ep.json)"
+[ "$("$NPUSIM" hotspots e.json --format csv | wc -l)" = 1 ] || fail 'hot spots of nothing'
+"$NPUSIM" hotspots e.json >out 2>err && [ ! -s err ] && [ "$(cat out)" = 'the program has no instruction' ] || fail "a table of nothing: $(cat err)"
+
 # refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr.
 refuse() {
     local want=$1 text=$2 status=0
@@ -41,7 +59,7 @@ if command -v gnuplot >/dev/null; then
     checks=$((checks + 3))
     "$NPUSIM" roofline r.json -o a.svg >/dev/null && "$NPUSIM" roofline r.json -o b.svg >/dev/null
     cmp a.svg b.svg || fail 'two charts of one report differ'
-    grep -q 'ridge 60.00 MAC/B' a.svg && grep -q '>whole<' a.svg || fail 'the chart has neither ridge nor point'
+    grep -q 'ridge 60.00 MAC/B' a.svg && grep -q '>whole and 3 more<' a.svg && grep -q '>tile 0,0<' a.svg || fail 'the chart has neither ridge nor point'
     "$NPUSIM" roofline kv.json -o kv.png >/dev/null && [ "$(head -c 4 kv.png | tail -c 3)" = PNG ] || fail 'no chart without a point'
     # Names may hold anything
     printf '.region "a'"'"'b \\" c"\n.tensor A[128,128] fp16 in\n.sram a[128,128] fp16\n.acc c[128,128] fp32\n.sem f\nload a, A post f\nmatmul c, a, a wait f\n.endregion\n' >q.npu
