@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* A file that `npusim run --report` wrote; "-" is stdin. A new reference; NULL with an error that names the file, and the
- * line where it is no JSON. What is in it is not trusted: ask through the functions below. */
+ * line where it is no JSON, or the key that cannot be so (sim/report_check.h). What the check does not cover is not trusted
+ * either: ask through the functions below. */
 json_t *report_read(const char *path, struct npu_error *);
 
 /* The same of a file with one of two schemas; what an error says it should be: "report of a run or a model". */

@@ -40,7 +40,7 @@ grep -qE '^tile 1,1 +[0-9,]+ +\. ' out || fail "a region that is gone: $(cat out
 refuses 2 'missing.json: No such file or directory' compare a.json missing.json
 refuses 2 '- and -: one report can come from stdin' compare - -
 echo '{"schema": "npusim.dram/1"}' >dram.json
-refuses 2 'dram.json: no report of a run; npusim run ... --report FILE.json writes one' compare a.json dram.json
+refuses 2 'dram.json: no report of a run: its schema is npusim.dram/1, and npusim.report/1 is known; npusim run ... --report FILE.json writes one' compare a.json dram.json
 
 # Which keys explain it: each row is what A takes with that setting, and with all of them it is B
 cycles() { "$NPUSIM" run "$@" --report - | sed -n 's/^  "cycles": \([0-9]*\),$/\1/p'; }
@@ -88,8 +88,10 @@ refuses_late() {
 }
 refuses_late 'file.json: a report does not say where dram.npu is, and it is neither beside the report nor in this folder; --program FILE would say' \
     compare file.json file.json --timeline file.html
-sed 's/^  "cycles": .*/  "cycles": 7,/' a.json >wrong.json
-refuses_late "B takes $(grouped "$a") cycles, but its report tells of 7: it is not of this program, machine and version" \
+# That of another machine, which says that it is this one
+"$NPUSIM" run gemm m=256 n=256 k=256 dma.start_cycles=99 -q --report wrong.json
+sed -i 's/"start_cycles": 99/"start_cycles": 16/; s/dma.start_cycles=99/dma.start_cycles=16/' wrong.json
+refuses_late "B takes $(grouped "$a") cycles, but its report tells of $(grouped "$(figure wrong.json cycles)"): it is not of this program, machine and version" \
     compare a.json wrong.json --timeline wrong.html
 checks=$((checks + 1))
 [ ! -e wrong.html ] && [ ! -e file.html ] || fail 'a timeline of runs that are not those of the reports'

@@ -366,7 +366,7 @@ says 2 '--format x: table, csv or json would be right' hotspots r.json --format 
 says 2 '--rows x: a number of rows would be right, 0 for all' hotspots r.json --rows x
 says 2 'missing.json: No such file or directory' hotspots missing.json
 printf '{"schema":\n' >half.json
-says 2 'half.json:2:1: no JSON: unexpected token near end of file' hotspots half.json
+says 2 'half.json:2:1: no JSON: it ends too early' hotspots half.json
 
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]
