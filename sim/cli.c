@@ -325,6 +325,8 @@ static int finish_stdout(int status)
 int cli_main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that grows past the limit (ulimit -f) is one that cannot be written: EFBIG, and no temporary file is left. */
+	signal(SIGXFSZ, SIG_IGN);
 	/* People's comments may be UTF-8. Numbers stay as they are everywhere: LC_NUMERIC is not touched. */
 	setlocale(LC_CTYPE, "");
 	int status = finish_stdout(dispatch(argc, argv));

@@ -302,6 +302,14 @@ bool output_commit(struct output *output, struct npu_error *err)
 	return true;
 }
 
+bool output_end(struct output *output, bool written, struct npu_error *err)
+{
+	if (written || ferror(output->stream))
+		return output_commit(output, err);
+	output_abort(output);
+	return false;
+}
+
 void output_abort(struct output *output)
 {
 	if (!output)

@@ -18,6 +18,9 @@ FILE *output_stream(struct output *);
 /* Flushes and puts the file in its place. The output is freed, also on failure; then the old file is untouched. Stdout
  * never fails here: cli_main() tells once, at the end, whether all of it arrived. */
 bool output_commit(struct output *, struct npu_error *);
+/* After a writer that says whether it could: commits what it wrote, and aborts with its error where it could not. Where the
+ * stream failed the error is the commit's, which names the file and the reason. */
+bool output_end(struct output *, bool written, struct npu_error *);
 /* Gives up: the old file is untouched. NULL is fine. */
 void output_abort(struct output *);
 

@@ -106,10 +106,7 @@ static bool write_result(const struct cli *cli, const struct format *format, con
 	struct output *output = output_open(cli_value(cli, "output") ? cli_value(cli, "output") : "-", err);
 	if (!output)
 		return false;
-	if (format->print(result, output_stream(output), err))
-		return output_commit(output, err);
-	output_abort(output);
-	return false;
+	return output_end(output, format->print(result, output_stream(output), err), err);
 }
 
 struct request {

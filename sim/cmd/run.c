@@ -130,12 +130,7 @@ static bool write_report(const struct simulation *simulation, const struct check
 	struct output *output = output_open(path, err);
 	if (!output)
 		return false;
-	/* A stream that failed is told by the commit, with the reason. */
-	if (!print_report(simulation, checked, output_stream(output), err) && !ferror(output_stream(output))) {
-		output_abort(output);
-		return false;
-	}
-	return output_commit(output, err);
+	return output_end(output, print_report(simulation, checked, output_stream(output), err), err);
 }
 
 

@@ -110,11 +110,7 @@ bool timeline_write(const struct simulation *s, const char *path, struct npu_err
 	struct output *out = output_open(path, err);
 	if (!out)
 		return false;
-	if (!format_of(path)->write(s, output_stream(out), err)) {
-		output_abort(out);
-		return false;
-	}
-	return output_commit(out, err);
+	return output_end(out, format_of(path)->write(s, output_stream(out), err), err);
 }
 
 /* Viewers of all formats read a file whole, into several times its size. */
