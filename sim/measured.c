@@ -94,6 +94,8 @@ static bool read_head(struct table *t, char *line, struct npu_error *err)
 {
 	static const char *const names[] = { "name", "operator", "op", "op name", "region", "kernel", "kernel name", NULL };
 	char *fields[FIELDS], word[WORD];
+	const char *other = strpbrk(line, ";\t");
+	bool commas = strchr(line, ',') != NULL, tab = other && *other == '\t';
 	unsigned n = split(line, fields);
 	t->name = t->value = n;
 	for (unsigned i = 0; i < n; i++) {
@@ -105,6 +107,9 @@ static bool read_head(struct table *t, char *line, struct npu_error *err)
 	}
 	if (t->name < n && t->value < n)
 		return true;
+	if (other && !commas)
+		return npu_fail_at(err, NPU_ERR_FORMAT, t->file, t->line, 1, "columns are separated by %s; commas between them would be right",
+				   tab ? "tabs" : "semicolons");
 	return npu_fail_at(err, NPU_ERR_FORMAT, t->file, t->line, 1,
 			   "no column of %s; name,us or operator,cycles would be right", t->name == n ? "names" : "times");
 }

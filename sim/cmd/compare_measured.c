@@ -2,6 +2,7 @@
 /* A report beside measured times, operator by operator or region by region. */
 #include "sim/cmd/compare_parts.h"
 
+#include "isa/units.h"
 #include "sim/cmd/report_file.h"
 #include "sim/measured.h"
 #include "sim/region_cycles.h"
@@ -121,7 +122,7 @@ static bool print(const struct pair *pairs, const struct measured *m, const stru
 	if (e->n)
 		printf("\nerror  mean of magnitudes %.1f %%, largest %.1f %%, of %u\n", 100 * e->mean, 100 * e->worst, e->n);
 	if (e->unknown)
-		printf("%u measured names are not in the report\n", e->unknown);
+		printf("%s %s not in the report\n", npu_number_of(e->unknown, "measured name").text, e->unknown == 1 ? "is" : "are");
 	return true;
 }
 
@@ -150,7 +151,8 @@ static int show(const struct cli *cli, const json_t *report, const struct measur
 	struct errors e = errors_of(pairs, m->n);
 	int status = 0;
 	if (e.unknown == m->n)
-		status = cli_usage("%s: none of its %u names is a region or operator of %s", cli_value(cli, "measured"), m->n, cli->words[0]);
+		status = cli_usage("%s: %s, and none is a region or operator of %s", cli_value(cli, "measured"),
+				   npu_number_of(m->n, "name").text, cli->words[0]);
 	else if (report_wants_lines(cli) && !print(pairs, m, &e))
 		status = cli_usage("out of memory");
 	if (status == 0 && cli_value(cli, "report"))

@@ -107,7 +107,7 @@ checks=$((checks + 4))
 "$NPUSIM" compare a.json --measured ops.csv --report m.json >out 2>err || fail "--measured: $(cat err)"
 grep -qE '^total +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ +\+100\.0 %$' out || fail "the total is twice what was measured: $(grep total out)"
 grep -qE '^tile 0,0 +2 +12\.500 ' out || fail "rows of a name add up: $(grep tile out)"
-grep -q '^1 measured names are not in the report$' out || fail "absent: $(cat out)"
+grep -q '^1 measured name is not in the report$' out || fail "absent: $(cat out)"
 grep -q '"error_fraction": 1.0' m.json || fail "JSON: $(cat m.json)"
 printf 'operator,cycles\ntotal,%s\n' "$a" >cycles.csv
 checks=$((checks + 1))
@@ -122,12 +122,16 @@ for bad in 'name,x=no column of times; name,us or operator,cycles would be right
     echo "${bad%%=*}" >bad.csv
     refuses 2 "bad.csv:1:1: ${bad#*=}" compare a.json --measured bad.csv
 done
+printf 'name;us\na;1\n' >bad.csv
+refuses 2 'bad.csv:1:1: columns are separated by semicolons; commas between them would be right' compare a.json --measured bad.csv
+printf 'name\tus\na\t1\n' >bad.csv
+refuses 2 'bad.csv:1:1: columns are separated by tabs; commas between them would be right' compare a.json --measured bad.csv
 printf 'name,us\na,-1\n' >bad.csv
 refuses 2 'bad.csv:2:1: "-1" is no time' compare a.json --measured bad.csv
 printf 'name,us\n"a,1\n' >bad.csv
 refuses 2 'bad.csv:2:1: fewer fields than the first line has, or a quote without end' compare a.json --measured bad.csv
 printf 'name,us\nelsewhere,1\n' >bad.csv
-refuses 2 'bad.csv: none of its 1 names is a region or operator of a.json' compare a.json --measured bad.csv
+refuses 2 'bad.csv: 1 name, and none is a region or operator of a.json' compare a.json --measured bad.csv
 : >bad.csv
 refuses 2 'bad.csv: no measured times' compare a.json --measured bad.csv
 refuses 2 '--measured: one report and the measured times are compared' compare a.json b.json --measured ops.csv
