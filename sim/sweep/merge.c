@@ -22,6 +22,7 @@ static const char *const fixed[FIXED] = { "point", "status", "reason", "error", 
 
 struct merge {
 	struct sweep_space *space;
+	const char *path; /* of the SQLite file */
 	sqlite3 *db;
 	sqlite3_stmt *insert;
 	char *columns[MOST_COLUMNS];
@@ -30,9 +31,9 @@ struct merge {
 	struct npu_error err;
 };
 
-static bool fail_db(struct merge *m, const char *what)
+static bool fail_db(struct merge *m)
 {
-	return npu_fail(&m->err, NPU_ERR_IO, "%s: %s", what, m->db ? sqlite3_errmsg(m->db) : "out of memory");
+	return npu_fail(&m->err, NPU_ERR_IO, "%s: cannot be written: %s", m->path, m->db ? sqlite3_errmsg(m->db) : "out of memory");
 }
 
 static bool is_column(const struct merge *m, const char *name)
@@ -64,7 +65,7 @@ static void name_columns(struct merge *m)
 
 static bool run_sql(struct merge *m, const char *sql)
 {
-	return sqlite3_exec(m->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail_db(m, "the SQLite file");
+	return sqlite3_exec(m->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail_db(m);
 }
 
 static const char *column_type(const struct merge *m, unsigned i)
@@ -103,7 +104,7 @@ static bool create(struct merge *m)
 		fprintf(in, "%s\"%s\"=excluded.\"%s\"", i > 1 ? "," : "", m->columns[i], m->columns[i]);
 	fprintf(in, " WHERE (excluded.status = 'run' AND points.status <> 'run') OR (excluded.status = 'not legal' AND points.status = 'failed')");
 	fclose(in);
-	ok = sqlite3_prepare_v2(m->db, insert, -1, &m->insert, NULL) == SQLITE_OK || fail_db(m, "the SQLite file");
+	ok = sqlite3_prepare_v2(m->db, insert, -1, &m->insert, NULL) == SQLITE_OK || fail_db(m);
 	free(insert);
 	return ok;
 }
@@ -154,7 +155,7 @@ static bool insert(void *context, uint64_t point, enum sweep_status status, cons
 		else
 			bind_json(m->insert, at++, v);
 	}
-	return sqlite3_step(m->insert) == SQLITE_DONE || fail_db(m, "the SQLite file");
+	return sqlite3_step(m->insert) == SQLITE_DONE || fail_db(m);
 }
 
 static bool describe(struct merge *m)
@@ -184,7 +185,7 @@ static bool describe(struct merge *m)
 	}
 	if (ok)
 		sqlite3_finalize(s);
-	return ok || fail_db(m, "the SQLite file");
+	return ok || fail_db(m);
 }
 
 static bool fill(struct merge *m, const struct cli *cli)
@@ -266,7 +267,7 @@ static bool export(struct merge *m, const char *path, void (*write)(sqlite3_stmt
 	if (!path)
 		return true;
 	if (sqlite3_prepare_v2(m->db, "SELECT * FROM points ORDER BY point", -1, &s, NULL) != SQLITE_OK)
-		return fail_db(m, "the SQLite file");
+		return fail_db(m);
 	out = output_open(path, &m->err);
 	if (out)
 		write(s, output_stream(out));
@@ -327,7 +328,9 @@ int sweep_merge_command(const struct cli *cli)
 	char path[4096], temporary[4200];
 	const char *csv = cli_value(cli, "csv"), *json = cli_value(cli, "json");
 	const char *named = cli_value(cli, "output");
-	snprintf(path, sizeof path, named ? "%s" : "%s/sweep.sqlite", named ? named : cli->words[1]);
+	if ((unsigned)snprintf(path, sizeof path, named ? "%s" : "%s/sweep.sqlite", named ? named : cli->words[1]) >= sizeof path)
+		return cli_usage("%.80s...: the path is too long", path);
+	m.path = path;
 	snprintf(temporary, sizeof temporary, "%s.npusim-%ld", path, (long)getpid());
 	if (csv && json && strcmp(csv, "-") == 0 && strcmp(json, "-") == 0)
 		return cli_usage("--csv - and --json -: one can be on stdout");
@@ -336,7 +339,7 @@ int sweep_merge_command(const struct cli *cli)
 	if (ok) {
 		name_columns(&m);
 		unlink(temporary);
-		ok = sqlite3_open(temporary, &m.db) == SQLITE_OK || fail_db(&m, path);
+		ok = sqlite3_open(temporary, &m.db) == SQLITE_OK || fail_db(&m);
 		ok = ok && fill(&m, cli) && export(&m, csv, write_csv) && export(&m, json, write_json);
 	}
 	int status = ok ? report(&m, path, quiet) : 0;
