@@ -113,10 +113,13 @@ static void print_estimate(const struct session *s, uint64_t left)
 {
 	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
 	double each = here ? s->seconds / (double)here : 0, all = each * (double)left;
+	char text[64];
 	if (!here || !left || cli_value(s->cli, "quiet"))
 		return;
-	fprintf(stderr, "%s points to go on %u process%s: about %.*f %s\n", npu_count_text(left).text, s->parallel,
-		s->parallel > 1 ? "es" : "", all < 9.5 || all >= 7200 ? 1 : 0, all < 120 ? all : all < 7200 ? all / 60 : all / 3600,
+	/* Later ones know more of what they need. */
+	bool less = s->known && sweep_value(s->spec->space, 0, "sram.size", text, sizeof text);
+	fprintf(stderr, "%s points to go on %u process%s: %s %.*f %s\n", npu_count_text(left).text, s->parallel,
+		s->parallel > 1 ? "es" : "", less ? "at most" : "about", all < 9.5 || all >= 7200 ? 1 : 0, all < 120 ? all : all < 7200 ? all / 60 : all / 3600,
 		all < 120 ? "s" : all < 7200 ? "min" : "h");
 }
 

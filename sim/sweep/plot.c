@@ -29,8 +29,9 @@ struct plot {
 	struct npu_error err;
 };
 
-/* What is across in the Pareto chart, the first that there is beside the goal. */
-static const char *const against[] = { "sram.peak_bytes", "energy.total_uj", "dram.bus_bytes" };
+/* What is across in the Pareto charts, a chart each that is not the same for all points. */
+enum { AGAINST = 4 };
+static const char *const against[AGAINST] = { "sram.peak_bytes", "energy.total_uj", "dram.bus_bytes", "dram.peak_gb_per_s" };
 
 /* ---- which axes ---- */
 
@@ -127,44 +128,63 @@ static bool heatmap(struct plot *p, FILE *f)
 	return true;
 }
 
-static bool pareto(struct plot *p, FILE *f)
+/* Whether a figure differs from point to point. */
+static bool varies(const struct sweep_rows *r, unsigned figure)
 {
-	const struct sweep_rows *r = &p->rows;
-	int x = -1;
-	for (unsigned k = 0; k < 3 && x < 0; k++)
-		for (unsigned i = 1; i < r->nnames && x < 0; i++)
-			x = strcmp(r->names[i], against[k]) == 0 ? (int)i : -1;
-	if (x < 0 || !p->best)
-		return false;
-	fprintf(f, "$all << EOD\n");
-	for (uint64_t i = 0; i < r->n; i++)
-		if (r->row[i].status == SWEEP_RUN)
-			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], (unsigned)x), sweep_rows_figure(r, &r->row[i], 0));
-	fprintf(f, "EOD\n$front << EOD\n");
-	/* The front of these two, from left to right: what is on it is better than all before. */
+	double low = INFINITY, high = -INFINITY;
+	for (uint64_t i = 0; i < r->n; i++) {
+		double v = sweep_rows_figure(r, &r->row[i], figure);
+		low = v < low ? v : low;
+		high = v > high ? v : high;
+	}
+	return low < high;
+}
+
+/* All points, and the front of the goal and another figure: what is on it is better than all before. */
+static bool put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FILE *f)
+{
 	struct sweep_rows two = *r;
 	double *figures = malloc((r->nfigures + 1) * 2 * sizeof *figures);
 	if (!figures)
 		return false;
+	fprintf(f, "$all%u << EOD\n", chart);
+	for (uint64_t i = 0; i < r->n; i++)
+		if (r->row[i].status == SWEEP_RUN)
+			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], x), sweep_rows_figure(r, &r->row[i], 0));
+	fprintf(f, "EOD\n$front%u << EOD\n", chart);
 	two.figures = figures;
 	two.nnames = 2;
 	two.names[1] = r->names[x];
 	for (uint64_t i = 0; i < r->nfigures; i++) {
 		figures[2 * i] = r->figures[i * r->nnames];
-		figures[2 * i + 1] = r->figures[i * r->nnames + (unsigned)x];
+		figures[2 * i + 1] = r->figures[i * r->nnames + x];
 	}
 	for (uint64_t i = 0; i < r->n; i++)
 		if (sweep_is_on_front(&two, &r->row[i], 2))
 			fprintf(f, "%.12g %.12g\n", figures[2 * r->row[i].at + 1], figures[2 * r->row[i].at]);
 	free(figures);
 	fprintf(f, "EOD\n");
-	for (unsigned svg = 0; svg < 2; svg++) {
-		terminal(f, p, pictures[1], svg);
-		fprintf(f, "set title '%s against %s: what nothing beats in both'\nset xlabel '%s'\nset ylabel '%s'\nset grid\n"
-			   "plot $all with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\nreset\n",
-			r->names[0], r->names[x], r->names[x], r->names[0]);
-	}
 	return true;
+}
+
+static bool pareto(struct plot *p, FILE *f)
+{
+	const struct sweep_rows *r = &p->rows;
+	unsigned xs[AGAINST], n = 0;
+	for (unsigned k = 0; k < AGAINST; k++)
+		for (unsigned i = 1; i < r->nnames; i++)
+			if (strcmp(r->names[i], against[k]) == 0 && varies(r, i) && put_front(r, i, n, f))
+				xs[n++] = i;
+	for (unsigned svg = 0; svg < 2 && n; svg++) {
+		fprintf(f, "set terminal %s size %u,%u noenhanced\nset output '%s/%s.%s'\nset multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", svg ? "svg" : "pngcairo",
+			n > 1 ? 1200 : 720, n > 2 ? 880 : 440, p->folder, pictures[1], svg ? "svg" : "png", n > 2 ? 2 : 1, n > 1 ? 2 : 1);
+		for (unsigned k = 0; k < n; k++)
+			fprintf(f, "set title '%s against %s: what nothing beats in both'\nset xlabel '%s'\nset ylabel '%s'\n"
+				   "plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n",
+				r->names[0], r->names[xs[k]], r->names[xs[k]], r->names[0], k, k);
+		fprintf(f, "unset multiplot\nreset\n");
+	}
+	return n > 0;
 }
 
 /* By how much the worst value of an axis is worse than the best one, everything else at the best point. */
@@ -303,7 +323,7 @@ int sweep_plot_command(const struct cli *cli)
 	bool ok = p.space != NULL;
 	if (ok) {
 		p.rows.nnames = sweep_shown(p.space, p.rows.names);
-		for (unsigned i = 0; i < 3; i++)
+		for (unsigned i = 0; i < AGAINST; i++)
 			want(&p.rows, against[i]);
 		ok = sweep_rows_read(&p.rows, cli->words[1], &p.err);
 	}
