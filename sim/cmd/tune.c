@@ -104,7 +104,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-	{ "simulations", 'n', "N", "how many at most; a tenth of the legal combinations, 3 to 40, when not given" },
+	{ "simulations", 'n', "N", "how many at most; a tenth of the legal combinations, 40 at most, 5 of fewer than 30, when not given" },
 	{ "jobs", 'j', "N", "simulations at a time; as many as there are processors when not given" },
 	{ "quiet", 'q', NULL, "no table of what was tried" },
 	{ 0 },

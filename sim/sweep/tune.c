@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZES = 6, LEAST = 3, PART = 10, BATCH = 2 };
+enum { SIZES = 6, LEAST = 3, FEW = 5, PART = 10, BATCH = 2 };
 
 /* Of the estimate. A DRAM seldom gives more than this of its peak; without a second buffer this part of the shorter of moving and
- * computing does not hide; an instruction costs cycles of hand-off; about so many make a tile, of which the first is loaded and the last
- * stored with nothing beside it. */
-static const double DRAM_SHARE = 0.9, UNHIDDEN = 0.6, INSN_CYCLES = 20, TILE_INSNS = 4;
+ * computing does not hide, and this part of the longer one is lost to waiting for the other; a third buffer gains little, but it does;
+ * an instruction costs cycles of hand-off; the first is loaded and the last stored with nothing beside it. */
+static const double DRAM_SHARE = 0.9, UNHIDDEN = 0.6, UNPAIRED = 0.25, THIRD = 0.005, INSN_CYCLES = 20;
 
 static bool out_of_memory(struct npu_error *err) { return npu_fail(err, NPU_ERR_MEMORY, "out of memory"); }
 
@@ -63,10 +63,14 @@ static void judge(const struct tuning *t, struct tune_candidate *c)
 	double least = (double)e.useful_macs / (double)(hw->matrix.rows * hw->matrix.cols * (hw->matrix.int8_macs_per_pe > 1 ? 2 : 1));
 	double array = array_cycles(t, &c->args, (double)e.macs), insns = (double)e.instructions;
 	int buffering = npu_param_index(t->kernel, "buffering");
-	bool single = buffering >= 0 && c->args.value[buffering] == 0;
-	double both = single ? fmax(dram, array) + UNHIDDEN * fmin(dram, array) : fmax(dram / DRAM_SHARE, array);
+	int64_t more = buffering >= 0 ? c->args.value[buffering] : 1;
+	double both = fmax(dram / DRAM_SHARE, array);
+	if (more == 0)
+		both += UNHIDDEN * fmin(dram, array) + UNPAIRED * fmax(dram, array);
+	else if (more > 1)
+		both *= 1 - THIRD;
 	c->bound = fmax(dram, least);
-	c->estimate = both + (dram + array) / fmax(1, insns / TILE_INSNS) + INSN_CYCLES * insns;
+	c->estimate = both + (dram + array) / fmax(1, insns) + INSN_CYCLES * insns;
 }
 
 static bool add(struct tuning *t, const struct tune_candidate *c, unsigned *room, struct npu_error *err)
@@ -292,7 +296,7 @@ bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_ar
 	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err))
 		return false;
 	if (!most)
-		most = t->n / PART < LEAST ? LEAST : t->n / PART;
+		most = (t->n - 1) / PART < LEAST ? FEW : (t->n - 1) / PART;
 	if (most > TUNE_MOST)
 		most = TUNE_MOST;
 	if (!search(t, most, parallel, err))

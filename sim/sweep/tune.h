@@ -32,8 +32,8 @@ struct tuning {
 	unsigned best;
 };
 
-/* `named` holds what a person gave. At most `most` simulations, 0: a tenth of the legal candidates, 3 to TUNE_MOST. False with an error:
- * nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
+/* `named` holds what a person gave. At most `most` simulations, 0: a tenth of the legal candidates, TUNE_MOST at most, 5 where there are
+ * fewer than 30. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
 bool tune(struct tuning *, const struct npu_kernel *, const struct npu_args *named, const struct config *, unsigned most,
 	  unsigned parallel, struct npu_error *err);
 void tune_fini(struct tuning *);

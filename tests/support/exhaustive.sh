@@ -2,11 +2,15 @@
 # npusim tune against every point of its own grid. Read after tests/support/cli.sh.
 # shellcheck shell=bash
 
-# exhaust HW KERNEL "PARAMETERS" TILE...: tune is never worse than the best of the grid, with a tenth of its simulations at most, and the
-# bound that it prunes by holds for what was run.
-exhaust() {
-    local hw=$1 kernel=$2 parameters=$3 name best legal tuned simulated
-    shift 3
+# exhaust HW KERNEL "PARAMETERS" TILE...: tune is never worse than the best of the grid, with a tenth of its simulations at most (of fewer
+# than 30 points, with 5), and the bound that it prunes by holds for what was run.
+exhaust() { exhaust_within 0 "$@"; }
+
+# exhaust_within PERMILLE HW ...: the same, where DRAM banks and refresh, or a vector engine that no closed form tells of, decide between
+# points that lie so close together.
+exhaust_within() {
+    local within=$1 hw=$2 kernel=$3 parameters=$4 name best legal tuned simulated
+    shift 4
     checks=$((checks + 3))
     name=$kernel$checks
     {
@@ -25,8 +29,8 @@ exhaust() {
     "$NPUSIM" tune $kernel $parameters --hw "$hw" >"$name.tune" || fail "tune $name"
     tuned=$(sed -n 's/^best .*  \([0-9,]*\) cycles.*/\1/p' "$name.tune" | tr -d ,)
     simulated=$(sed -n 's/.*legal: \([0-9]*\) simulated.*/\1/p' "$name.tune")
-    [ "$tuned" -le "$best" ] || fail "$kernel $parameters on $hw: tuned to $tuned cycles, the grid has $best"
-    [ $((simulated * 10)) -le "$legal" ] || fail "$kernel $parameters on $hw: $simulated simulations, the grid takes $legal"
+    [ "$tuned" -gt 0 ] && [ $((tuned * 1000)) -le $((best * (1000 + within))) ] || fail "$kernel $parameters on $hw: tuned to $tuned cycles, the grid has $best"
+    [ $((simulated * 10)) -le "$legal" ] || { [ "$legal" -lt 30 ] && [ "$simulated" -le 5 ]; } || fail "$kernel $parameters on $hw: $simulated simulations, the grid takes $legal"
     awk '/^[0-9]+ /{gsub(",", ""); for (i = 2; i <= NF; i++) if ($i ~ /^(single|double|triple)$/) {if ($(i + 1) + 0 > $(i + 3) + 0) exit 1}}' "$name.tune" ||
         fail "$kernel $parameters on $hw: faster than its bound"
     # What it prints runs, and takes what it says.
