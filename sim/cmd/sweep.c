@@ -161,6 +161,39 @@ static bool run_search(struct session *s)
 	}
 }
 
+/* Of each reason the message of its first point: there is no legal one that the others could be compared with. */
+struct examples {
+	const struct sweep_row *row[SWEEP_REASONS];
+	char *why[SWEEP_REASONS];
+};
+
+static bool take_example(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct examples *e = context;
+	const char *why = status == SWEEP_NOT_LEGAL ? json_string_value(json_object_get(record, "error")) : NULL;
+	for (unsigned i = 0; why && i < SWEEP_REASONS; i++)
+		if (e->row[i] && e->row[i]->point == point && !e->why[i])
+			e->why[i] = strdup(why);
+	return true;
+}
+
+static void print_examples(const struct session *s, const struct sweep_rows *rows)
+{
+	struct examples e = { .row = { NULL } };
+	struct npu_error ignored;
+	char text[4096];
+	for (uint64_t i = 0; i < rows->n; i++)
+		if (!e.row[rows->row[i].reason])
+			e.row[rows->row[i].reason] = &rows->row[i];
+	sweep_store_read(s->folder, take_example, &e, NULL, &ignored);
+	for (unsigned i = 0; i < rows->nreasons; i++) {
+		if (e.why[i])
+			printf("%s, as in: %s\n  %s\n", rows->reasons[i], e.why[i], sweep_command(rows->space, e.row[i]->point, text, sizeof text));
+		free(e.why[i]);
+	}
+	fflush(stdout);
+}
+
 static int summarize(struct session *s)
 {
 	const struct sweep_space *space = s->spec->space;
@@ -187,7 +220,8 @@ static int summarize(struct session *s)
 	if (s->store.shards == 1 && !sweep_answers(&rows, s->folder, stdout, stdout_is_colored(), &s->err))
 		status = cli_fail(&s->err);
 	else if (s->store.shards == 1 && !rows.count[SWEEP_RUN] && !rows.count[SWEEP_FAILED]) {
-		npu_fail(&s->err, NPU_ERR_FIT, "no point is legal; npusim sweep merge %s --csv - tells why", s->folder);
+		print_examples(s, &rows);
+		npu_fail(&s->err, NPU_ERR_FIT, "no point is legal; npusim sweep merge %s --csv - tells all of them", s->folder);
 		status = cli_fail(&s->err);
 	}
 	sweep_rows_fini(&rows);

@@ -424,10 +424,42 @@ static bool read_pow2(struct reader *r, const yaml_node_t *node, const char *key
 	return true;
 }
 
+/* Of a key that takes fractions. */
+static bool read_real_range(struct reader *r, const yaml_node_t *node, const char *key, struct list *l)
+{
+	double b[3];
+	char text[32];
+	if (node->type != YAML_SEQUENCE_NODE || node->data.sequence.items.top - node->data.sequence.items.start != 3)
+		return fail(r, node, "range takes [first, last, step]");
+	for (unsigned i = 0; i < 3; i++) {
+		const yaml_node_t *item = at(r, node->data.sequence.items.start[i]);
+		const char *number = yaml_scalar(item);
+		struct expr_value v = expr_value_of(number ? number : "");
+		if (!number || v.text || !isfinite(v.number) || v.number < 0)
+			return fail(r, item, "range takes numbers");
+		b[i] = v.number;
+	}
+	if (!(b[2] > 0) || b[0] > b[1])
+		return fail(r, node, "range takes a first value, a last one that is not smaller, and a step above 0");
+	/* The last one belongs to it, however the steps are rounded. */
+	double steps = floor((b[1] - b[0]) / b[2] + 1e-9);
+	if (steps >= SWEEP_VALUES)
+		return fail(r, node, "%s: more than %s values: a longer step", key, npu_count_text(SWEEP_VALUES).text);
+	for (double i = 0; i <= steps; i++) {
+		snprintf(text, sizeof text, "%.12g", b[0] + i * b[2]);
+		if (!list_add(r, node, l, key, text))
+			return false;
+	}
+	return true;
+}
+
 static bool read_range(struct reader *r, const yaml_node_t *node, const char *key, struct list *l)
 {
 	uint64_t b[3];
 	char text[32];
+	const struct config_key *hw = config_key_find(key);
+	if (hw && hw->type == CONFIG_REAL)
+		return read_real_range(r, node, key, l);
 	if (!bounds(r, node, "range", 3, b))
 		return false;
 	if (!b[2] || b[0] > b[1])
@@ -643,20 +675,47 @@ static bool bind(struct reader *r, const yaml_node_t *node)
 	return true;
 }
 
-static bool read_where(struct reader *r, const yaml_node_t *node)
+/* Parses and binds one condition, told at its node. */
+static bool take_condition(struct reader *r, const yaml_node_t *node, const char *text)
 {
 	struct npu_error inner = { 0 };
-	const char *text = yaml_scalar(node);
-	if (!text || !*text)
-		return fail(r, node, "where takes a condition: tile_q * tile_kv <= 65536");
-	r->space->where = keep(text);
-	r->spec->where = expr_parse(text, &inner);
+	expr_free(r->spec->where);
+	r->spec->where = text && *text ? expr_parse(text, &inner) : NULL;
 	if (r->spec->where)
 		return bind(r, node);
+	if (!text || !*text)
+		return fail(r, node, "where takes a condition, or a list of them: tile_q * tile_kv <= 65536");
 	fail(r, node, "where: %s", inner.text);
 	if (inner.column)
 		r->err->column += inner.column - 1 + (node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE);
 	return false;
+}
+
+/* All of a list must hold. */
+static bool read_where(struct reader *r, const yaml_node_t *node)
+{
+	if (node->type != YAML_SEQUENCE_NODE) {
+		const char *text = yaml_scalar(node);
+		r->space->where = text ? keep(text) : NULL;
+		return take_condition(r, node, text);
+	}
+	char *all = NULL;
+	size_t size;
+	FILE *out = open_memstream(&all, &size);
+	bool ok = out != NULL;
+	const yaml_node_item_t *begin = node->data.sequence.items.start, *end = node->data.sequence.items.top;
+	if (begin == end)
+		ok = take_condition(r, node, NULL);
+	for (const yaml_node_item_t *i = begin; ok && i < end; i++) {
+		const char *text = yaml_scalar(at(r, *i));
+		ok = take_condition(r, at(r, *i), text);
+		if (ok)
+			fprintf(out, "%s(%s)", i > begin ? " && " : "", text);
+	}
+	if (out)
+		fclose(out);
+	r->space->where = all;
+	return ok && take_condition(r, node, all);
 }
 
 struct values {

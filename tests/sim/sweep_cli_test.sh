@@ -72,6 +72,27 @@ spec 'axes: {tile_q: [32, 64]}' 'report: [cylces]'
 refuse 2 's.yaml:5:10: unknown figure cylces; did you mean cycles?' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'report: [bound, cycles]'
 refuse 2 's.yaml:5:9: report: the first figure is what is made best, and bound is a word' run s.yaml
+spec 'axes: {tile_q: [32, 64], tile_kv: [32, 64]}' 'where: [tile_q <= 32, tile_k >= 64]'
+refuse 2 's.yaml:5:23: where: unknown name tile_k; did you mean tile_q?' run s.yaml
+spec 'axes: {tile_q: [32, 64]}' 'where: []'
+refuse 2 's.yaml:5:8: where takes a condition, or a list of them: tile_q * tile_kv <= 65536' run s.yaml
+spec 'axes: {tile_q: [32, 64], tile_kv: [32, 64]}' 'where: [tile_q <= 32, "tile_kv >= 64"]'
+"$NPUSIM" sweep run s.yaml -q -o listed | grep -q '^1 run, 3 not legal (3: where), 0 failed' || fail 'a list of conditions'
+# Fractions, where a key takes them.
+spec 'axes: {npu.clock_mhz: {range: [500, 501.5, 0.5]}}'
+"$NPUSIM" sweep run s.yaml -q -o fractions >/dev/null && [ "$("$NPUSIM" sweep merge fractions --json - | jq -c 'map(."npu.clock_mhz")')" = '[500,500.5,501,501.5]' ] ||
+    fail "fractions: $("$NPUSIM" sweep merge fractions --csv - | cut -d, -f1-7)"
+spec 'axes: {npu.clock_mhz: {range: [500, 400, 0.5]}}'
+refuse 2 's.yaml:4:31: range takes a first value, a last one that is not smaller, and a step above 0' run s.yaml
+# Nothing is legal: an example for each reason, the same one whoever ran it.
+spec 'axes: {tile_q: [2048, 4096], sram.groups: [3, 4]}'
+sed -i 's/seq: 128/seq: 8192/' s.yaml
+for j in 1 3; do
+    "$NPUSIM" sweep run s.yaml -q -j $j -o refused$j >out$j 2>err && fail 'nothing is legal, and no error'
+    [ "$(grep -c ', as in: ' out$j)" = 2 ] && [ "$(grep -c '^  npusim run ' out$j)" = 2 ] || fail "no examples: $(cat out$j)"
+done
+diff <(sed '/points\/s/d' out1) <(sed '/points\/s/d' out3) || fail 'other examples'
+checks=$((checks + 5))
 # 10^12 points
 ten='{range: [1, 10000, 1]}'
 spec "axes: {tile_q: $ten, tile_kv: $ten, window: $ten}"
