@@ -173,8 +173,8 @@ static bool write_plan(const char *path, const struct sweep_space *space, struct
 	return true;
 }
 
-/* The plan is written by whoever comes first; shards that come together write the same one. */
-static bool agree_on_plan(const char *path, const struct sweep_space *space, struct npu_error *err)
+/* Shards that come together write the same one. */
+bool sweep_store_agree(const char *path, const struct sweep_space *space, struct npu_error *err)
 {
 	char file[4096];
 	struct stat st;
@@ -301,7 +301,7 @@ bool sweep_store_open(struct sweep_store *s, const char *path, const struct swee
 	*s = (struct sweep_store){ .path = path, .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
 	snprintf(name, sizeof name, "lock-%u-%u", shard, shards);
 	bool ok = make_folder(path, err) && (s->lock = lock(path, "lock", shards > 1 ? LOCK_SH : LOCK_EX, err)) >= 0 &&
-		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) && agree_on_plan(path, space, err) && tidy(s, err);
+		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) && sweep_store_agree(path, space, err) && tidy(s, err);
 	if (!ok)
 		sweep_store_close(s);
 	return ok;

@@ -110,15 +110,18 @@ static bool prepare(struct submission *s)
 		return false;
 	bool search = spec->space->pareto;
 	uint64_t points = spec->space->count;
-	sweep_spec_free(spec);
 	if (search)
-		return npu_fail(&s->err, NPU_ERR_USAGE, "a search looks at what it has found and is not cut into shards");
+		npu_fail(&s->err, NPU_ERR_USAGE, "a search looks at what it has found and is not cut into shards");
+	bool ok = !search && make_folder(s) && sweep_store_agree(s->folder, spec->space, &s->err);
+	sweep_spec_free(spec);
+	if (!ok)
+		return false;
 	if (s->shards > points)
 		s->shards = points;
 	program[n > 0 ? n : 0] = '\0';
 	s->program = strdup(program);
 	s->spec = realpath(s->cli->words[1], NULL);
-	if (!s->program || !s->spec || !make_folder(s))
+	if (!s->program || !s->spec)
 		return s->err.code ? false : npu_fail(&s->err, NPU_ERR_IO, "%s: %s", s->cli->words[1], strerror(errno));
 	if (strpbrk(s->folder, " \t\n\"'\\%"))
 		return npu_fail(&s->err, NPU_ERR_USAGE, "%s: sbatch takes no blanks, quotes or %% in a path", s->folder);
@@ -183,8 +186,11 @@ int sweep_submit_command(const struct cli *cli)
 			ok = submit(&s);
 		char options[80];
 		plugin_limits_text(&s.limits, options);
-		printf("without Slurm:\n  parallel -j 1 npusim sweep run %s -o %s --shard {}/%llu%s%s ::: $(seq %llu) && npusim sweep merge %s\n", s.spec, s.folder,
-		       (unsigned long long)s.shards, *options ? " " : "", options, (unsigned long long)s.shards, s.folder);
+		/* -q: it hands words on as they are. */
+		printf("without Slurm:\n  parallel -q -j 1 npusim sweep run ");
+		quote(stdout, s.spec);
+		printf(" -o %s --shard {}/%llu%s%s ::: $(seq %llu); npusim sweep merge %s\n", s.folder, (unsigned long long)s.shards,
+		       *options ? " " : "", options, (unsigned long long)s.shards, s.folder);
 	}
 	int status = ok ? 0 : cli_fail(&s.err);
 	free(s.spec);
