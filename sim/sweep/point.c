@@ -282,6 +282,17 @@ static json_t *longest_of(const struct model_step *s)
 			 s->total.cycles > 0 ? s->ops[longest].total.cycles / s->total.cycles : 0, "run", run);
 }
 
+/* A step has many programs: what they are built from. */
+static uint64_t step_hash(const struct trial *t, const char *params)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	const uint8_t *dims = (const uint8_t *)&t->spec->dims;
+	hash_text(&h, params);
+	for (size_t i = 0; i < sizeof t->spec->dims; i++)
+		h = (h ^ dims[i]) * 0x100000001b3u;
+	return h;
+}
+
 static json_t *model_point(struct trial *t)
 {
 	char params[1024];
@@ -296,7 +307,7 @@ static json_t *model_point(struct trial *t)
 	    model_step_new(&t->spec->dims, &ask, &t->work.config, model_ask_chooses(&t->work.args), false, &t->err);
 	bool ok = s && model_step_run(s, 1, &t->err);
 	npu_args_print(&model_ask_parameters, &t->work.args, params, sizeof params);
-	json_t *o = ok ? finished(t, 0, params, sweep_figures_of_step(s)) : refused(t, false);
+	json_t *o = ok ? finished(t, step_hash(t, params), params, sweep_figures_of_step(s)) : refused(t, false);
 	if (ok)
 		json_object_set_new(o, "longest", longest_of(s));
 	model_step_free(s);

@@ -284,6 +284,7 @@ printf '%s\n' 'model: stories260k' 'with: {context: 64}' 'axes: {phase: [prefill
 command=$("$NPUSIM" sweep best m.sweep --by tokens_per_s --where 'phase == decode' | tail -n 1)
 # shellcheck disable=SC2086
 want=$("$NPUSIM" ${command#npusim } --report - | jq .tokens_per_s)
+[ "$("$NPUSIM" sweep merge m.sweep --json - | jq 'map(.key) | unique | length')" = 4 ] || fail 'steps of a model share a key'
 "$NPUSIM" sweep merge m.sweep --json - | jq -e --argjson w "$want" \
     '[.[] | select(.phase == "decode").tokens_per_s] | max | (. - $w) / $w | fabs < 1e-9' >/dev/null || fail "$command: $want tokens/s"
 checks=$((checks + 8))
