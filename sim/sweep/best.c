@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim sweep best: the best points of a folder under a condition, with the command that runs each again. */
 #include "isa/units.h"
+#include "sim/cmd/model.h"
 #include "sim/config.h"
 #include "sim/report_table.h"
 #include "sim/sweep/answers.h"
@@ -13,28 +14,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHAT_BYTES = 256 };
+enum { WHAT_BYTES = 256, NAMES = 32 };
+
+/* What a name in a condition is. */
+enum meaning { OF_POINT, FIGURE, PARAMETER, HARDWARE };
 
 struct choice {
 	struct sweep_rows rows;
 	struct expr *where;
-	int figure[32]; /* of a name in `where`: which figure of the rows; -1: an axis or setting */
-	char alias[32][96];
-	uint64_t below; /* rows that were taken already */
+	enum meaning meaning[NAMES];
+	char name[NAMES][96]; /* `sram` written out */
+	struct config *machines; /* of each value of an axis hw, else one */
+	unsigned nmachines;
+	int hw_axis; /* -1: none */
+	struct sweep_set *passing; /* points for which `where` holds; NULL: there is none */
+	uint64_t point; /* the record that is looked at */
+	const json_t *record;
+	char scratch[WHAT_BYTES];
 	const struct sweep_row *taken[1000];
 	uint64_t ntaken;
-	struct { const struct choice *c; const struct sweep_row *row; char scratch[WHAT_BYTES]; } now;
 	struct npu_error err;
 };
-
-static struct expr_value value_of(void *context, unsigned n)
-{
-	struct choice *c = context;
-	if (c->figure[n] >= 0)
-		return (struct expr_value){ .number = sweep_rows_figure(&c->rows, c->now.row, (unsigned)c->figure[n]) };
-	const char *text = sweep_value(c->rows.space, c->now.row->point, c->alias[n], c->now.scratch, sizeof c->now.scratch);
-	return text ? expr_value_of(text) : (struct expr_value){ .number = (double)NAN };
-}
 
 static bool fits(void *context, const struct sweep_row *row)
 {
@@ -42,31 +42,112 @@ static bool fits(void *context, const struct sweep_row *row)
 	for (uint64_t i = 0; i < c->ntaken; i++)
 		if (c->taken[i] == row)
 			return false;
-	c->now.row = row;
-	return !c->where || expr_holds(c->where, value_of, c);
+	return !c->passing || sweep_set_has(c->passing, row->point);
 }
 
-/* Number of a figure among those that rows keep. */
-static int keep_figure(struct choice *c, const char *name)
+/* ---- what names stand for ---- */
+
+/* The value of a parameter as resolved, "tile_q=64 buffering=double"; NULL: there is none of that name. */
+static const char *parameter(const char *params, const char *name, char out[WHAT_BYTES])
 {
-	struct sweep_rows *r = &c->rows;
-	int f = sweep_figure_find(name);
-	if (f < 0 || sweep_figures[f].type == SWEEP_TEXT)
-		return -1;
-	for (unsigned i = 0; i < r->nnames; i++)
-		if (strcmp(r->names[i], name) == 0)
-			return (int)i;
-	if (r->nnames == SWEEP_ROW_FIGURES)
-		return -1;
-	r->names[r->nnames++] = sweep_figures[f].name;
-	return (int)r->nnames - 1;
+	size_t n = strlen(name);
+	for (const char *at = params; at && *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strncmp(at, name, n) == 0 && at[n] == '=') {
+			snprintf(out, WHAT_BYTES, "%.*s", (int)strcspn(at + n + 1, " "), at + n + 1);
+			return out;
+		}
+	return NULL;
 }
 
-static bool is_axis_value(const struct sweep_space *s, const char *word)
+static const char *params_of(const json_t *record) { return json_string_value(json_object_get(record, "params")); }
+
+static struct expr_value value_of(void *context, unsigned n)
 {
+	struct choice *c = context;
+	const struct sweep_space *s = c->rows.space;
+	const char *name = c->name[n], *text = NULL;
+	switch (c->meaning[n]) {
+	case OF_POINT:
+		text = sweep_value(s, c->point, name, c->scratch, sizeof c->scratch);
+		break;
+	case FIGURE:
+		text = json_string_value(json_object_get(json_object_get(c->record, "figures"), name));
+		if (!text)
+			return (struct expr_value){ .number = sweep_record_figure(c->record, name) };
+		return (struct expr_value){ .text = text };
+	case PARAMETER:
+		text = parameter(params_of(c->record), name, c->scratch);
+		break;
+	case HARDWARE: {
+		const struct config *m = &c->machines[c->hw_axis >= 0 ? sweep_index(s, c->point, (unsigned)c->hw_axis) : 0];
+		text = config_value(&m->hw, m->dram_part, config_key_find(name), c->scratch, sizeof c->scratch);
+		break;
+	}
+	}
+	return text ? expr_value_of(text) : (struct expr_value){ .number = (double)NAN };
+}
+
+/* Keys that are neither swept nor set are those of the machine. */
+static bool read_machines(struct choice *c)
+{
+	const struct sweep_space *s = c->rows.space;
+	if (c->machines)
+		return true;
+	c->hw_axis = -1;
+	for (unsigned a = 0; a < s->naxes; a++)
+		if (strcmp(s->axes[a].keys[0], "hw") == 0)
+			c->hw_axis = (int)a;
+	unsigned n = c->hw_axis >= 0 ? s->axes[c->hw_axis].count : 1;
+	c->machines = calloc(n, sizeof *c->machines);
+	if (!c->machines)
+		return npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
+	for (; c->nmachines < n; c->nmachines++) {
+		struct config *m = &c->machines[c->nmachines];
+		char assignment[600];
+		config_init(m);
+		bool ok = config_base(m, c->hw_axis >= 0 ? s->axes[c->hw_axis].values[c->nmachines] : s->hw, &c->err);
+		for (unsigned i = 0; ok && i < s->nwith; i++) {
+			snprintf(assignment, sizeof assignment, "%s=%s", s->with[i].key, s->with[i].value);
+			ok = !strchr(s->with[i].key, '.') || config_set(m, assignment, &c->err);
+		}
+		if (!ok || !config_finish(m, &c->err)) {
+			config_fini(m);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What a part on an axis gives is not known without it. */
+static bool is_hardware(const struct choice *c, const char *name)
+{
+	const struct sweep_space *s = c->rows.space;
+	bool part = false;
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			part = part || strcmp(s->axes[a].keys[k], "dram.part") == 0;
+	return config_key_find(name) && !(part && strncmp(name, "dram.", 5) == 0);
+}
+
+static bool is_value(const struct sweep_space *s, const char *params, const char *word)
+{
+	struct config_word known;
+	size_t n = strlen(word);
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (size_t i = 0; i < (size_t)s->axes[a].nkeys * s->axes[a].count; i++)
 			if (strcmp(s->axes[a].values[i], word) == 0)
+				return true;
+	const struct npu_kernel *kernel = s->kind == SWEEP_KERNEL ? npu_kernel_find(s->subject) : s->kind == SWEEP_MODEL ? &model_ask_parameters : NULL;
+	for (unsigned i = 0; kernel && i < kernel->nparams; i++)
+		for (const char *const *choice = kernel->params[i].choices; choice && *choice; choice++)
+			if (strcmp(*choice, word) == 0)
+				return true;
+	for (const char *at = params ? strchr(params, '=') : NULL; at; at = strchr(at + 1, '='))
+		if (strncmp(at + 1, word, n) == 0 && (at[n + 1] == ' ' || !at[n + 1]))
+			return true;
+	for (unsigned i = 0; i < config_nkeys; i++)
+		for (unsigned w = 0; config_key_word(&config_keys[i], w, &known); w++)
+			if (known.length == n && memcmp(known.text, word, n) == 0)
 				return true;
 	return false;
 }
@@ -74,42 +155,84 @@ static bool is_axis_value(const struct sweep_space *s, const char *word)
 static bool unknown_name(struct choice *c, const char *name)
 {
 	const struct sweep_space *s = c->rows.space;
-	const char *names[512];
+	const char *names[768];
 	unsigned n = 0;
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
 			names[n++] = s->axes[a].keys[k];
 	for (unsigned i = 0; sweep_figures[i].name && n < 512; i++)
 		names[n++] = sweep_figures[i].name;
+	for (unsigned i = 0; i < config_nkeys; i++)
+		names[n++] = config_keys[i].name;
 	const char *near = npu_nearest(name, names, n);
-	return npu_fail(&c->err, NPU_ERR_USAGE, "--where: unknown name %s%s%s%s", name, near ? "; did you mean " : "; axes and figures are known",
-			near ? near : "", near ? "?" : "");
+	return npu_fail(&c->err, NPU_ERR_USAGE, "--where: unknown name %s%s%s%s", name,
+			near ? "; did you mean " : "; axes, parameters, hardware keys and figures are known", near ? near : "", near ? "?" : "");
 }
 
 /* `sram` is sram.size: the size of a memory is what one means by it. */
-static bool bind(struct choice *c, const char *text)
+static bool bind_name(struct choice *c, unsigned i, const char *params)
 {
-	char scratch[WHAT_BYTES];
-	const char *name;
+	const struct sweep_space *s = c->rows.space;
+	const char *name = expr_name(c->where, i, NULL);
+	char scratch[WHAT_BYTES], size[96];
+	snprintf(c->name[i], sizeof c->name[i], "%s", name);
+	snprintf(size, sizeof size, "%.80s.size", name);
+	if (expr_is_word(c->where, i))
+		return true;
+	if (sweep_value(s, 0, name, scratch, sizeof scratch))
+		return c->meaning[i] = OF_POINT, true;
+	if (sweep_figure_find(name) >= 0)
+		return c->meaning[i] = FIGURE, true;
+	if (parameter(params, name, scratch))
+		return c->meaning[i] = PARAMETER, true;
+	if (is_hardware(c, name))
+		return c->meaning[i] = HARDWARE, read_machines(c);
+	if (is_hardware(c, size)) {
+		snprintf(c->name[i], sizeof c->name[i], "%s", size);
+		c->meaning[i] = sweep_value(s, 0, size, scratch, sizeof scratch) ? OF_POINT : HARDWARE;
+		return c->meaning[i] == OF_POINT || read_machines(c);
+	}
+	if (!is_value(s, params, name))
+		return unknown_name(c, name);
+	expr_make_word(c->where, i);
+	return true;
+}
+
+static bool take_point(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct choice *c = context;
+	c->point = point;
+	c->record = record;
+	if (status != SWEEP_RUN || point >= c->rows.space->points || !expr_holds(c->where, value_of, c))
+		return true;
+	return sweep_set_add(c->passing, point) || npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
+}
+
+/* Finds the points for which the condition holds, by their records. */
+static bool choose_points(struct choice *c, const char *path, const char *text)
+{
+	json_t *first = NULL;
 	c->where = expr_parse(text, &c->err);
 	if (!c->where) {
 		char what[256];
 		snprintf(what, sizeof what, "%.200s", c->err.text);
 		return npu_fail(&c->err, NPU_ERR_USAGE, "--where '%s', character %u: %s", text, c->err.column, what);
 	}
-	for (unsigned i = 0; (name = expr_name(c->where, i, NULL)); i++) {
-		snprintf(c->alias[i], sizeof c->alias[i], "%s", name);
-		c->figure[i] = -1;
-		if (expr_is_word(c->where, i) || sweep_value(c->rows.space, 0, name, scratch, sizeof scratch) || (c->figure[i] = keep_figure(c, name)) >= 0)
-			continue;
-		snprintf(c->alias[i], sizeof c->alias[i], "%.80s.size", name);
-		if (sweep_value(c->rows.space, 0, c->alias[i], scratch, sizeof scratch))
-			continue;
-		if (!is_axis_value(c->rows.space, name))
-			return unknown_name(c, name);
-		expr_make_word(c->where, i);
-	}
-	return true;
+	/* One that was run tells which parameters there are. */
+	for (uint64_t i = 0; i < c->rows.n; i++)
+		if (c->rows.row[i].status == SWEEP_RUN) {
+			if (!sweep_rows_fetch(path, &c->rows.row[i].point, 1, &first, &c->err))
+				return false;
+			break;
+		}
+	bool ok = true;
+	for (unsigned i = 0; ok && expr_name(c->where, i, NULL); i++)
+		ok = i < NAMES ? bind_name(c, i, params_of(first)) : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
+	json_decref(first);
+	c->passing = ok ? sweep_set_new(c->rows.space->points) : NULL;
+	if (ok && !c->passing)
+		ok = npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
+	return ok && sweep_store_read(path, take_point, c, NULL, &c->err) && !c->err.code;
 }
 
 static bool choose_figure(struct choice *c, const char *by)
@@ -215,10 +338,14 @@ int sweep_best_command(const struct cli *cli)
 		c->rows.nnames = sweep_shown(space, c->rows.names);
 	ok = ok && choose_figure(c, cli_value(cli, "by"));
 	unsigned shown = c->rows.nnames;
-	ok = ok && (!where || bind(c, where)) && sweep_rows_read(&c->rows, cli->words[1], &c->err);
+	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) && (!where || choose_points(c, cli->words[1], where));
 	status = ok ? print_best(c, cli->words[1], top, shown) : cli_fail(&c->err);
 	sweep_rows_fini(&c->rows);
 	expr_free(c->where);
+	sweep_set_free(c->passing);
+	for (unsigned i = 0; i < c->nmachines; i++)
+		config_fini(&c->machines[i]);
+	free(c->machines);
 	sweep_space_free(space);
 	free(c);
 	return status;

@@ -92,6 +92,12 @@ static bool number(struct parser *p, unsigned *out)
 	char text[64];
 	uint64_t bytes;
 	size_t n = strspn(p->at, "0123456789."), unit = n;
+	/* 1e6 */
+	if (n && (p->at[n] == 'e' || p->at[n] == 'E')) {
+		size_t sign = n + 1 + (p->at[n + 1] == '+' || p->at[n + 1] == '-');
+		size_t digits = strspn(p->at + sign, "0123456789");
+		unit = digits ? sign + digits : n;
+	}
 	while (isalpha((unsigned char)p->at[unit]))
 		unit++;
 	if (unit >= sizeof text)

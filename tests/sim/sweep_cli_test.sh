@@ -141,6 +141,13 @@ jq -e --argjson p "$point" --slurpfile r r.json '.[] | select(.point == $p) | . 
     .program.instructions == $x.instructions' one.json >/dev/null || fail 'a point is not what its run reports'
 sqlite3 one/sweep.sqlite 'select min(cycles) from points where "sram.size" <= 524288 and "matrix.rows" = 32' 2>/dev/null | grep -qx "$least" ||
     ! command -v sqlite3 >/dev/null || fail 'SQLite has another minimum'
+# Conditions on what is not swept: parameters as resolved, keys of the machine, figures that are words.
+for pair in 'buffering==double|1' 'buffering==triple|0' 'head_dim == 128 && vector.lanes >= 32|1' 'vector.lanes > 32|0' 'matrix.dataflow == ws|1' 'accum >= 256KiB|1' 'accum > 256KiB|0' \
+    'cycles < 1e9|1' 'cycles < 1e1|0' 'bound == "dram" || bound == "matrix" || bound == "vector" || bound == "latency" || bound == "sram"|1' 'bound == "nothing"|0'; do
+    "$NPUSIM" sweep best one --where "${pair%|*}" >out 2>err
+    [ $? = $((1 - ${pair##*|})) ] || fail "best --where '${pair%|*}': $(cat out err)"
+    checks=$((checks + 1))
+done
 refuse 2 '--where: unknown name tile_w; did you mean tile_q?' best one --where 'tile_w < 3'
 refuse 2 '--by: unknown figure cycle; did you mean cycles?' best one --by cycle
 refuse 1 'no point that was run and fits --where has a value of cycles' best one --where 'cycles < 1'

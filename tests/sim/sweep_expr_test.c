@@ -48,6 +48,7 @@ START_TEST(operators_bind_as_in_c)
 	ck_assert(!holds("0 && (0 || 1)"));
 	ck_assert(holds("!(a > 6) && -a < 0 && a % 4 == 2"));
 	ck_assert(holds("1 < 2 == 1"));
+	ck_assert(holds("a < 1e1 && a * 1e6 == 6000000 && a > 1.5e-1 && 2e+1 == 20"));
 }
 END_TEST
 
