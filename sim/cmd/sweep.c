@@ -49,11 +49,14 @@ static bool read_shard(const struct cli *cli, unsigned *shard, unsigned *shards,
 char *sweep_folder(const struct cli *cli, const char *spec)
 {
 	const char *named = cli_value(cli, "output");
-	size_t n = strlen(spec);
+	const char *slash = strrchr(spec, '/');
 	if (named)
 		return strdup(named);
 	if (strcmp(spec, "-") == 0)
 		return strdup("stdin.sweep");
+	/* Here, not beside the specification, whose folder may be somebody else's. */
+	spec = slash && slash[1] ? slash + 1 : spec;
+	size_t n = strlen(spec);
 	for (const char *const *end = (const char *const[]){ ".yaml", ".yml", NULL }; *end; end++)
 		if (n > strlen(*end) && strcmp(spec + n - strlen(*end), *end) == 0) {
 			n -= strlen(*end);
@@ -63,6 +66,13 @@ char *sweep_folder(const struct cli *cli, const char *spec)
 	if (out)
 		snprintf(out, n + sizeof ".sweep", "%.*s.sweep", (int)n, spec);
 	return out;
+}
+
+void sweep_warn_of_changes(const struct sweep_space *s)
+{
+	const char *changed = sweep_changed_file(s);
+	if (changed)
+		fprintf(stderr, "npusim: warning: %s has changed since these points were run, or is gone\n", changed);
 }
 
 /* ---- run ---- */
@@ -87,7 +97,7 @@ static bool note_done(void *context, uint64_t point, enum sweep_status status, c
 	struct session *s = context;
 	(void)record;
 	/* One that failed is tried again. */
-	if (point >= s->spec->space->points || status == SWEEP_FAILED || sweep_set_has(s->done, point))
+	if (status == SWEEP_FAILED || sweep_set_has(s->done, point))
 		return true;
 	s->before++;
 	return sweep_set_add(s->done, point) || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
@@ -286,7 +296,7 @@ static int run_all(struct session *s)
 	fflush(stdout);
 	unsigned shard = s->store.shard, shards = s->store.shards;
 	if (!sweep_store_open(&s->store, s->folder, s->spec->space, shard, shards, &s->err) ||
-	    !sweep_store_read(s->folder, note_done, s, NULL, &s->err) || s->err.code)
+	    !sweep_store_read(s->folder, s->spec->space, note_done, s, NULL, &s->err) || s->err.code)
 		return cli_fail(&s->err);
 	if (s->before && shards == 1 && !cli_value(s->cli, "quiet"))
 		fprintf(stderr, "%s points are in %s already\n", npu_count_text(s->before).text, s->folder);

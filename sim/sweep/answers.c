@@ -99,7 +99,9 @@ uint32_t sweep_home(const struct sweep_rows *r, unsigned axis)
 	if (!x->hardware || !s->hw)
 		return home;
 	config_init(&config);
-	bool ok = config_read(&config, s->hw, NULL, 0, NULL);
+	char *path = sweep_is_path(s->hw) ? sweep_path(s, s->hw) : strdup(s->hw);
+	bool ok = path && config_read(&config, path, NULL, 0, NULL);
+	free(path);
 	for (uint32_t i = 0; ok && i < x->count; i++) {
 		bool same = true;
 		for (unsigned k = 0; same && k < x->nkeys; k++) {
@@ -298,7 +300,7 @@ static bool print_axis(const struct sweep_rows *r, const char *path, unsigned ax
 			where[n++] = i;
 		}
 	}
-	if (!sweep_rows_fetch(path, points, n, records, err))
+	if (!sweep_rows_fetch(path, r->space, points, n, records, err))
 		return false;
 	for (unsigned k = 0; k < n; k++)
 		best[where[k]].record = records[k];
@@ -355,7 +357,7 @@ static bool around_best(const struct sweep_rows *r, const char *path, unsigned a
 		points[1] = row[own + 1]->point;
 	if (!flat && !inside)
 		return true;
-	if (!sweep_rows_fetch(path, points, 2, records, err))
+	if (!sweep_rows_fetch(path, r->space, points, 2, records, err))
 		return false;
 	if (flat)
 		fprintf(out, "flat: %s changes nothing at the best point, %s\n", x->name, bound_of(records[0], why, sizeof why));
@@ -464,7 +466,7 @@ static bool print_failures(const struct sweep_rows *r, const char *path, FILE *o
 	for (uint64_t i = 0; i < r->n && f.n < MOST_FAILURES; i++)
 		if (r->row[i].status == SWEEP_FAILED)
 			f.point[f.n++] = r->row[i].point;
-	bool ok = sweep_store_read(path, take_failure, &f, NULL, err);
+	bool ok = sweep_store_read(path, r->space, take_failure, &f, NULL, err);
 	for (unsigned i = 0; i < f.n; i++) {
 		const char *why = json_string_value(json_object_get(f.record[i], "error"));
 		const char *options = json_string_value(json_object_get(f.record[i], "options"));
@@ -501,7 +503,8 @@ bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool
 	print_refusals(r, best, out, color);
 	if (ok && r->count[SWEEP_FAILED])
 		ok = print_failures(r, path, out, err);
-	if (r->damaged)
-		fprintf(out, "%s damaged lines are left out\n", npu_count_text(r->damaged).text);
+	char strays[160];
+	if (*sweep_strays_text(&r->strays, strays))
+		fprintf(out, "%s\n", strays);
 	return ok;
 }

@@ -280,7 +280,7 @@ static bool print_longest(struct choice *c, const char *path)
 	char text[4096];
 	json_t *record;
 	for (uint64_t i = 0; s->kind == SWEEP_MODEL && i < c->ntaken; i++) {
-		if (!sweep_rows_fetch(path, &c->taken[i]->point, 1, &record, &c->err))
+		if (!sweep_rows_fetch(path, s, &c->taken[i]->point, 1, &record, &c->err))
 			return false;
 		const json_t *longest = json_object_get(record, "longest");
 		const char *name = json_string_value(json_object_get(longest, "name")), *run = json_string_value(json_object_get(longest, "run"));
@@ -339,6 +339,8 @@ int sweep_best_command(const struct cli *cli)
 	ok = ok && choose_figure(c, cli_value(cli, "by"));
 	unsigned shown = c->rows.nnames;
 	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) && (!where || choose_points(c, cli->words[1], where));
+	if (ok)
+		sweep_warn_of_changes(space);
 	status = ok ? print_best(c, cli->words[1], top, shown) : cli_fail(&c->err);
 	sweep_rows_fini(&c->rows);
 	expr_free(c->where);

@@ -27,7 +27,7 @@ struct merge {
 	sqlite3_stmt *insert;
 	char *columns[MOST_COLUMNS];
 	unsigned ncolumns, nkeys; /* fixed ones, keys of axes, figures */
-	uint64_t damaged;
+	struct sweep_strays strays;
 	struct npu_error err;
 };
 
@@ -55,7 +55,13 @@ static void name_columns(struct merge *m)
 		m->columns[m->ncolumns++] = strdup(fixed[i]);
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++) {
-			snprintf(name, sizeof name, "%s%s", is_column(m, s->axes[a].keys[k]) ? "axis." : "", s->axes[a].keys[k]);
+			/* Names of columns do not tell capitals from small letters. */
+			snprintf(name, sizeof name, "%.128s", s->axes[a].keys[k]);
+			while (is_column(m, name)) {
+				char longer[256];
+				snprintf(longer, sizeof longer, "axis.%.240s", name);
+				memcpy(name, longer, sizeof name);
+			}
 			m->columns[m->ncolumns++] = strdup(name);
 			m->nkeys++;
 		}
@@ -138,10 +144,6 @@ static bool insert(void *context, uint64_t point, enum sweep_status status, cons
 	const struct sweep_space *s = m->space;
 	const json_t *figures = json_object_get(record, "figures");
 	int at = 1;
-	if (point >= s->points) {
-		m->damaged++;
-		return true;
-	}
 	sqlite3_reset(m->insert);
 	for (unsigned i = 0; i < FIXED; i++)
 		bind_json(m->insert, at++, json_object_get(record, fixed[i]));
@@ -165,6 +167,10 @@ static bool describe(struct merge *m)
 	const char *name;
 	json_t *value;
 	bool ok = sqlite3_prepare_v2(m->db, "INSERT INTO sweep VALUES (?, ?)", -1, &s, NULL) == SQLITE_OK;
+	/* The same file from wherever it was run. */
+	static const char *const of_this_machine[] = { "spec", "folder", "files" };
+	for (unsigned i = 0; i < sizeof of_this_machine / sizeof *of_this_machine; i++)
+		json_object_del(plan, of_this_machine[i]);
 	json_object_foreach(plan, name, value) {
 		char *text = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		sqlite3_reset(s);
@@ -191,11 +197,8 @@ static bool describe(struct merge *m)
 static bool fill(struct merge *m, const struct cli *cli)
 {
 	bool ok = run_sql(m, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN") && create(m) && describe(m);
-	for (unsigned i = 1; ok && i < cli->nwords; i++) {
-		uint64_t damaged = 0;
-		ok = sweep_store_read(cli->words[i], insert, m, &damaged, &m->err);
-		m->damaged += damaged;
-	}
+	for (unsigned i = 1; ok && i < cli->nwords; i++)
+		ok = sweep_store_read(cli->words[i], m->space, insert, m, &m->strays, &m->err);
 	sqlite3_finalize(m->insert);
 	m->insert = NULL;
 	/* Rows came in any order; the file does not show it. */
@@ -314,8 +317,9 @@ static int report(struct merge *m, const char *path, bool quiet)
 		printf("%s: %s points: %s run, %s not legal, %s failed, %s missing\n", path, npu_count_text(all).text,
 		       npu_count_text(count_of(m, "run")).text, npu_count_text(count_of(m, "not legal")).text, npu_count_text(failed).text,
 		       npu_count_text(missing).text);
-	if (m->damaged)
-		fprintf(stderr, "npusim: warning: %s damaged lines are left out\n", npu_count_text(m->damaged).text);
+	char strays[160];
+	if (*sweep_strays_text(&m->strays, strays))
+		fprintf(stderr, "npusim: warning: %s\n", strays);
 	if (missing)
 		fprintf(stderr, "npusim: %s of %s points are missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
 			npu_count_text(m->space->count).text);

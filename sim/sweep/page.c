@@ -100,7 +100,7 @@ static bool take_operator(void *context, uint64_t point, enum sweep_status statu
 static bool add_operators(json_t *points, const struct sweep_rows *r, const char *path, struct npu_error *err)
 {
 	struct operators o = { r->space, json_object() };
-	bool ok = r->space->kind != SWEEP_MODEL || sweep_store_read(path, take_operator, &o, NULL, err);
+	bool ok = r->space->kind != SWEEP_MODEL || sweep_store_read(path, r->space, take_operator, &o, NULL, err);
 	size_t i;
 	json_t *p;
 	char number[24];

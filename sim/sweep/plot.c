@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,12 +70,38 @@ static double best_in(const struct plot *p, struct cell *c)
 	return row ? sweep_rows_figure(&p->rows, row, 0) : (double)NAN;
 }
 
+/* A word of gnuplot: nothing in single quotes is more than text. */
+static void put_word(FILE *f, const char *text)
+{
+	fputc('\'', f);
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("''", f);
+		else if ((unsigned char)*text >= 0x20)
+			fputc(*text, f);
+	fputc('\'', f);
+}
+
+/* "set WHAT 'A B'" */
+static void set(FILE *f, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void set(FILE *f, const char *what, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fprintf(f, "set %s ", what);
+	put_word(f, text);
+	fputc('\n', f);
+}
+
 static void put_label(FILE *f, const struct sweep_axis *x, uint32_t i)
 {
 	char text[256];
 	fputc('"', f);
 	for (const char *at = sweep_label(x, i, text, sizeof text); *at; at++)
-		if (*at != '"' && *at != '\\')
+		if (*at != '"' && *at != '\\' && *at != '`' && (unsigned char)*at >= 0x20)
 			fputc(*at, f);
 	fputc('"', f);
 }
@@ -92,7 +119,8 @@ static void put_value(FILE *f, double v)
 static void terminal(FILE *f, const struct plot *p, const char *name, bool svg)
 {
 	/* Keys hold underscores that are no subscripts. */
-	fprintf(f, "set terminal %s size 720,440 noenhanced\nset output '%s/%s.%s'\n", svg ? "svg" : "pngcairo", p->folder, name, svg ? "svg" : "png");
+	fprintf(f, "set terminal %s size 720,440 noenhanced\n", svg ? "svg" : "pngcairo");
+	set(f, "output", "%s/%s.%s", p->folder, name, svg ? "svg" : "png");
 }
 
 static bool heatmap(struct plot *p, FILE *f)
@@ -120,10 +148,12 @@ static bool heatmap(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[0], svg);
-		fprintf(f, "set title 'best %s of all other axes'\nset xlabel '%s'\nset ylabel '%s'\nset cblabel '%s'\nset palette defined (0 '#1b5e8c', 1 '#6fb7a0', 2 '#f2e394', 3 '#d9673a')\n"
-			   "plot $map matrix rowheaders columnheaders using 1:2:3 with image pixels notitle\n", p->rows.names[0], s->axes[x].name,
-			s->axes[y].name, p->rows.names[0]);
-		fprintf(f, "reset\n");
+		set(f, "title", "best %s of all other axes", p->rows.names[0]);
+		set(f, "xlabel", "%s", s->axes[x].name);
+		set(f, "ylabel", "%s", s->axes[y].name);
+		set(f, "cblabel", "%s", p->rows.names[0]);
+		fprintf(f, "set palette defined (0 '#1b5e8c', 1 '#6fb7a0', 2 '#f2e394', 3 '#d9673a')\n"
+			   "plot $map matrix rowheaders columnheaders using 1:2:3 with image pixels notitle\nreset\n");
 	}
 	return true;
 }
@@ -209,8 +239,10 @@ static bool bars(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[2], svg);
-		fprintf(f, "set title 'what each axis changes at the best point'\nset ylabel 'worst against best %s, %%'\nset style fill solid 0.8\nset boxwidth 0.6\n"
-			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' notitle\nreset\n", p->rows.names[0]);
+		set(f, "title", "what each axis changes at the best point");
+		set(f, "ylabel", "worst against best %s, %%", p->rows.names[0]);
+		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\n"
+			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' notitle\nreset\n");
 	}
 	return true;
 }
@@ -232,9 +264,12 @@ static bool best_for_each(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[3], svg);
-		fprintf(f, "set title 'best %s for each %s'\nset xlabel '%s'\nset ylabel '%s'\nset style fill solid 0.8\nset boxwidth 0.6\nset yrange [0:*]\n"
-			   "set grid y\nset format y '%%.4g'\nplot $best using 0:2:xtic(1) with boxes lc rgb '#4e9a06' notitle\nreset\n", p->rows.names[0],
-			s->axes[axis].name, s->axes[axis].name, p->rows.names[0]);
+		set(f, "title", "best %s for each %s", p->rows.names[0], s->axes[axis].name);
+		set(f, "xlabel", "%s", s->axes[axis].name);
+		set(f, "ylabel", "%s", p->rows.names[0]);
+		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\nset yrange [0:*]\n"
+			   "set grid y\nset format y '%%.4g'\n"
+			   "plot $best using 0:2:xtic(1) with boxes lc rgb '#4e9a06' notitle\nreset\n");
 	}
 	return true;
 }
@@ -332,9 +367,10 @@ int sweep_plot_command(const struct cli *cli)
 		ok = npu_fail(&p.err, NPU_ERR_FIT, "%s: no point was run, so there is nothing to draw", cli->words[1]);
 	if (ok && mkdir(p.folder, 0777) != 0 && errno != EEXIST)
 		ok = npu_fail(&p.err, NPU_ERR_IO, "%s: the folder cannot be made: %s", p.folder, strerror(errno));
-	if (ok && strpbrk(p.folder, "'\\\n"))
-		ok = npu_fail(&p.err, NPU_ERR_USAGE, "%s: gnuplot takes no quotes in a path", p.folder);
+	if (ok && strpbrk(p.folder, "\n\r\t"))
+		ok = npu_fail(&p.err, NPU_ERR_USAGE, "%s: gnuplot takes a path on one line", p.folder);
 	if (ok) {
+		sweep_warn_of_changes(p.space);
 		/* The page comes also where there is no gnuplot. */
 		bool drawn = draw(&p);
 		struct npu_error first = p.err;

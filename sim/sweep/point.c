@@ -61,11 +61,14 @@ json_t *sweep_point_failed(uint64_t point, const char *why)
 
 static bool assign(struct trial *t, const char *key, const char *value)
 {
-	size_t size = strlen(key) + strlen(value) + 2;
+	char *path = strcmp(key, "dram.part") == 0 && sweep_is_path(value) ? sweep_path(t->spec->space, value) : NULL;
+	size_t size = strlen(key) + strlen(path ? path : value) + 2;
 	char *text = malloc(size);
+	if (text)
+		snprintf(text, size, "%s=%s", key, path ? path : value);
+	free(path);
 	if (!text)
 		return npu_fail(&t->err, NPU_ERR_MEMORY, "out of memory");
-	snprintf(text, size, "%s=%s", key, value);
 	t->owned[t->nowned++] = text;
 	if (strchr(key, '.'))
 		return config_set(&t->work.config, text, &t->err);
@@ -253,16 +256,16 @@ static bool is_same_plugin(struct trial *t)
 	const struct plugin_facts *plugin = t->spec->plugin;
 	if (!plugin)
 		return true;
-	return plugin_digest(t->spec->space->subject, digest, &t->err) &&
+	return plugin_digest(t->spec->subject, digest, &t->err) &&
 	       (strcmp(digest, plugin->digest) == 0 ||
-		npu_fail_at(&t->err, NPU_ERR_PLUGIN, t->spec->space->subject, 0, 0, "the file has changed since this sweep began"));
+		npu_fail_at(&t->err, NPU_ERR_PLUGIN, t->spec->subject, 0, 0, "the file has changed since this sweep began"));
 }
 
 static json_t *program_point(struct trial *t)
 {
 	if (!is_same_plugin(t))
 		return refused(t, false);
-	if (!work_program(&t->work, &t->cli, t->spec->space->subject, &t->err))
+	if (!work_program(&t->work, &t->cli, t->spec->subject, &t->err))
 		return refused(t, false);
 	return passes(t) ? run_program(t) : sweep_point_excluded(t->point);
 }

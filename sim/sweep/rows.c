@@ -43,8 +43,6 @@ static bool take(void *context, uint64_t point, enum sweep_status status, const 
 	struct reading *reading = context;
 	struct sweep_rows *r = reading->rows;
 	const char *reason = json_string_value(json_object_get(record, "reason"));
-	if (point >= r->space->points)
-		return true;
 	struct sweep_row *rows = make_room(r->row, r->n, &r->room, sizeof *rows);
 	r->row = rows ? rows : r->row;
 	double *figures = r->figures;
@@ -105,7 +103,7 @@ static void sort_reasons(struct sweep_rows *r)
 bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *err)
 {
 	struct reading reading = { r, err };
-	if (!sweep_store_read(path, take, &reading, &r->damaged, err))
+	if (!sweep_store_read(path, r->space, take, &reading, &r->strays, err))
 		return false;
 	sort(r);
 	sort_reasons(r);
@@ -153,10 +151,11 @@ static bool fetch(void *context, uint64_t point, enum sweep_status status, const
 	return true;
 }
 
-bool sweep_rows_fetch(const char *path, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err)
+bool sweep_rows_fetch(const char *path, const struct sweep_space *space, const uint64_t *points, unsigned n, json_t **out,
+		      struct npu_error *err)
 {
 	struct fetching f = { points, n, out };
 	for (unsigned i = 0; i < n; i++)
 		out[i] = NULL;
-	return sweep_store_read(path, fetch, &f, NULL, err);
+	return sweep_store_read(path, space, fetch, &f, NULL, err);
 }

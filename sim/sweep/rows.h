@@ -24,7 +24,7 @@ struct sweep_rows {
 	uint64_t refused[SWEEP_REASONS];
 	unsigned nreasons;
 	uint64_t count[4]; /* by status; missing ones too */
-	uint64_t damaged;
+	struct sweep_strays strays;
 };
 
 /* Reads a folder; names[] is set by the caller before. On failure, too, sweep_rows_fini() frees. */
@@ -34,7 +34,7 @@ void sweep_rows_fini(struct sweep_rows *);
 const struct sweep_row *sweep_rows_find(const struct sweep_rows *, uint64_t point);
 double sweep_rows_figure(const struct sweep_rows *, const struct sweep_row *, unsigned figure);
 /* Whole records of some points (run ones) into out[n], NULL where there is none; the caller drops them. */
-bool sweep_rows_fetch(const char *path, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err);
+bool sweep_rows_fetch(const char *path, const struct sweep_space *, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err);
 /* A figure of a record, NaN: none. */
 double sweep_record_figure(const json_t *record, const char *name);
 

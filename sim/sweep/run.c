@@ -88,7 +88,7 @@ static void run_there(void *context, int fd)
 	signal(SIGTERM, SIG_DFL);
 	if (!spec->plugin)
 		run_and_tell(order);
-	else if (!plugin_guard(spec->space->subject, &spec->limits, run_and_tell, order, &err))
+	else if (!plugin_guard(spec->subject, &spec->limits, run_and_tell, order, &err))
 		tell(fd, sweep_point_failed(order->point, npu_error_print(&err, why, sizeof why)));
 }
 

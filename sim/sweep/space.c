@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of points and what they stand for. */
+#define _GNU_SOURCE
 #include "sim/sweep/space.h"
 #include "isa/units.h"
+#include "sim/sweep/figures.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void sweep_space_free(struct sweep_space *s)
 {
@@ -31,6 +34,11 @@ void sweep_space_free(struct sweep_space *s)
 		free(s->report[i]);
 	for (unsigned i = 0; i < s->ngoals; i++)
 		free(s->goals[i]);
+	for (unsigned i = 0; i < s->nfiles; i++)
+		free(s->files[i].path);
+	free(s->beside);
+	free(s->folder);
+	free(s->spec);
 	free(s->subject);
 	free(s->hw);
 	free(s->where);
@@ -103,6 +111,57 @@ uint64_t sweep_nth(const struct sweep_space *s, uint64_t n) { return sweep_shuff
 
 /* ---- names and texts ---- */
 
+bool sweep_is_name(const char *name)
+{
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+	return !name[n] && n < 96;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
+bool sweep_is_path(const char *name) { return strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml"); }
+
+static bool is_path_key(const char *key) { return strcmp(key, "hw") == 0 || strcmp(key, "dram.part") == 0; }
+
+static bool subject_is_path(const struct sweep_space *s)
+{
+	return s->kind == SWEEP_PROGRAM || *s->digest || strchr(s->subject, '/') || (s->kind == SWEEP_MODEL && strstr(s->subject, ".json"));
+}
+
+char *sweep_path(const struct sweep_space *s, const char *name)
+{
+	const char *before = *name == '/' ? "" : s->beside ? s->beside : "";
+	/* What has a slash is a path for everybody. */
+	bool bare = !*before && !strchr(name, '/');
+	size_t size = strlen(before) + strlen(name) + 3;
+	char *path = malloc(size);
+	if (path)
+		snprintf(path, size, "%s%s%s", before, bare ? "./" : "", name);
+	return path;
+}
+
+/* For a command that a person types where this process is. */
+static const char *shown_path(const struct sweep_space *s, const char *name, char out[4096])
+{
+	char here[4096];
+	bool inside = s->folder && getcwd(here, sizeof here) && strcmp(here, s->folder) == 0;
+	if (*name == '/' || !s->folder)
+		return name;
+	while (strncmp(name, "./", 2) == 0)
+		name += 2;
+	if (inside)
+		snprintf(out, 4096, "./%s", name);
+	else
+		snprintf(out, 4096, "%s/%s", s->folder, name);
+	return out;
+}
+
 const char *sweep_value(const struct sweep_space *s, uint64_t point, const char *name, char *out, unsigned size)
 {
 	for (unsigned a = 0; a < s->naxes; a++) {
@@ -156,17 +215,20 @@ static void add_word(struct text *t, const char *key, const char *value)
 /* What is fixed, the machine and the axes; `parameters`: also what is no hardware key. */
 static void add_settings(struct text *t, const struct sweep_space *s, uint64_t point, bool parameters)
 {
+	char path[4096];
 	for (unsigned i = 0; i < s->nwith; i++)
 		if (parameters || strchr(s->with[i].key, '.'))
-			add_word(t, s->with[i].key, s->with[i].value);
+			add_word(t, s->with[i].key,
+				 is_path_key(s->with[i].key) && sweep_is_path(s->with[i].value) ? shown_path(s, s->with[i].value, path) : s->with[i].value);
 	if (s->hw)
-		add_word(t, "--hw", s->hw);
+		add_word(t, "--hw", sweep_is_path(s->hw) ? shown_path(s, s->hw, path) : s->hw);
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++) {
 			const char *key = s->axes[a].keys[k];
 			bool hw = strcmp(key, "hw") == 0;
+			const char *value = s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)];
 			if (parameters || hw || strchr(key, '.'))
-				add_word(t, hw ? "--hw" : key, s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+				add_word(t, hw ? "--hw" : key, is_path_key(key) && sweep_is_path(value) ? shown_path(s, value, path) : value);
 		}
 }
 
@@ -174,7 +236,8 @@ const char *sweep_command(const struct sweep_space *s, uint64_t point, char *out
 {
 	struct text t = { out, size, 0 };
 	add(&t, "npusim %s", s->kind == SWEEP_MODEL ? "model" : "run");
-	add_word(&t, "", s->subject);
+	char path[4096];
+	add_word(&t, "", subject_is_path(s) ? shown_path(s, s->subject, path) : s->subject);
 	add_settings(&t, s, point, true);
 	return out;
 }
@@ -231,9 +294,17 @@ json_t *sweep_space_json(const struct sweep_space *s)
 		json_object_set_new(axis, "values", strings(x->values, (size_t)x->nkeys * x->count));
 		json_array_append_new(axes, axis);
 	}
+	json_t *files = json_object();
+	for (unsigned i = 0; i < s->nfiles; i++)
+		json_object_set_new(files, s->files[i].path, json_string(s->files[i].digest));
 	json_object_set_new(o, "schema", json_string("npusim.sweep/1"));
 	json_object_set_new(o, "version", json_string(s->version));
 	json_object_set_new(o, "identity", json_string(s->identity));
+	json_object_set_new(o, "inputs", json_string(s->inputs));
+	json_object_set_new(o, "spec", s->spec ? json_string(s->spec) : json_null());
+	json_object_set_new(o, "folder", s->folder ? json_string(s->folder) : json_null());
+	json_object_set_new(o, "files", files);
+	json_object_set_new(o, "clocks", json_boolean(s->clocks));
 	json_object_set_new(o, "kind", json_string(kinds[s->kind]));
 	json_object_set_new(o, "subject", json_string(s->subject));
 	if (*s->digest)
@@ -251,10 +322,96 @@ json_t *sweep_space_json(const struct sweep_space *s)
 	return o;
 }
 
+/* ---- identity ---- */
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+	return h;
+}
+
+bool sweep_file_digest(const char *path, char out[17])
+{
+	uint8_t bytes[4096];
+	uint64_t h = 0xcbf29ce484222325u;
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return false;
+	for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;)
+		h = hash_bytes(h, bytes, n);
+	bool ok = !ferror(in);
+	fclose(in);
+	snprintf(out, 17, "%016" PRIx64, h);
+	return ok;
+}
+
+const char *sweep_changed_file(const struct sweep_space *s)
+{
+	char digest[17];
+	for (unsigned i = 0; i < s->nfiles; i++)
+		if (!sweep_file_digest(s->files[i].path, digest) || strcmp(digest, s->files[i].digest) != 0)
+			return s->files[i].path;
+	return NULL;
+}
+
+/* "other/mine.yaml" becomes "mine.yaml". */
+static void forget_folder(json_t *value)
+{
+	const char *text = json_string_value(value), *slash = text ? strrchr(text, '/') : NULL;
+	char *name = slash ? strdup(slash + 1) : NULL;
+	if (name)
+		json_string_set(value, name);
+	free(name);
+}
+
+/* Where files lie decides nothing; what is in them does, and that is in `inputs`. */
+static void forget_folders(json_t *plan, const struct sweep_space *s)
+{
+	if (s->kind == SWEEP_PROGRAM || *s->digest)
+		json_object_del(plan, "subject");
+	else
+		forget_folder(json_object_get(plan, "subject"));
+	json_object_del(plan, "hw");
+	forget_folder(json_object_get(json_object_get(plan, "with"), "dram.part"));
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			for (uint32_t i = 0; is_path_key(s->axes[a].keys[k]) && i < s->axes[a].count; i++)
+				forget_folder(json_array_get(json_object_get(json_array_get(json_object_get(plan, "axes"), a), "values"),
+							     (size_t)k * s->axes[a].count + i));
+}
+
+bool sweep_space_identify(struct sweep_space *s, struct npu_error *err)
+{
+	static const char *const free_to_change[] = { "report", "identity", "spec", "folder", "files" };
+	json_t *plan = sweep_space_json(s);
+	for (unsigned i = 0; i < sizeof free_to_change / sizeof *free_to_change; i++)
+		json_object_del(plan, free_to_change[i]);
+	forget_folders(plan, s);
+	char *line = json_dumps(plan, JSON_COMPACT);
+	json_decref(plan);
+	if (!line)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	snprintf(s->identity, sizeof s->identity, "%016" PRIx64, hash_bytes(0xcbf29ce484222325u, line, strlen(line)));
+	free(line);
+	return true;
+}
+
+/* ---- reading a plan, which may be anybody's ---- */
+
+/* What would break a line of a table or a script is no text of a plan. */
+static bool is_text(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return false;
+	return true;
+}
+
 static char *text_of(const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
-	return text ? strdup(text) : NULL;
+	return text && is_text(text) ? strdup(text) : NULL;
 }
 
 static unsigned read_strings(const json_t *array, char **list, size_t most)
@@ -264,7 +421,7 @@ static unsigned read_strings(const json_t *array, char **list, size_t most)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const char *text = json_string_value(json_array_get(array, i));
-		list[i] = strdup(text ? text : "");
+		list[i] = strdup(text && is_text(text) ? text : "");
 	}
 	return (unsigned)n;
 }
@@ -279,13 +436,37 @@ static bool read_axis(const json_t *o, struct sweep_axis *x)
 	if (!x->name || !x->nkeys || !n || n % x->nkeys || n / x->nkeys > SWEEP_VALUES || !(x->values = calloc(n, sizeof *x->values)))
 		return false;
 	x->count = (uint32_t)(n / x->nkeys);
-	return read_strings(values, x->values, n) == n;
+	bool ok = read_strings(values, x->values, n) == n && sweep_is_name(x->name);
+	for (unsigned k = 0; k < x->nkeys; k++)
+		ok = ok && sweep_is_name(x->keys[k]);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = *x->values[i];
+	return ok;
+}
+
+static void read_files(const json_t *o, struct sweep_space *s)
+{
+	const char *path;
+	json_t *digest;
+	json_object_foreach((json_t *)o, path, digest)
+		if (s->nfiles < SWEEP_FILES && json_is_string(digest)) {
+			s->files[s->nfiles].path = strdup(path);
+			snprintf(s->files[s->nfiles++].digest, 17, "%s", json_string_value(digest));
+		}
+}
+
+static bool are_figures(char *const *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (sweep_figure_find(list[i]) < 0)
+			return false;
+	return true;
 }
 
 static bool read_all(const json_t *o, struct sweep_space *s)
 {
 	const char *kind = json_string_value(json_object_get(o, "kind")), *identity = json_string_value(json_object_get(o, "identity"));
-	const char *digest = json_string_value(json_object_get(o, "digest"));
+	const char *digest = json_string_value(json_object_get(o, "digest")), *inputs = json_string_value(json_object_get(o, "inputs"));
 	const json_t *axes = json_object_get(o, "axes");
 	const char *key;
 	json_t *value;
@@ -298,12 +479,19 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 	snprintf(s->identity, sizeof s->identity, "%s", identity);
 	if (digest)
 		snprintf(s->digest, sizeof s->digest, "%s", digest);
+	snprintf(s->inputs, sizeof s->inputs, "%s", inputs ? inputs : "");
+	s->clocks = json_is_true(json_object_get(o, "clocks"));
+	read_files(json_object_get(o, "files"), s);
+	s->spec = text_of(o, "spec");
+	s->folder = text_of(o, "folder");
+	if (s->folder && asprintf(&s->beside, "%s/", s->folder) < 0)
+		s->beside = NULL;
 	s->version = text_of(o, "version");
 	s->subject = text_of(o, "subject");
 	s->hw = text_of(o, "hw");
 	s->where = text_of(o, "where");
 	json_object_foreach(json_object_get(o, "with"), key, value)
-		if (s->nwith < SWEEP_SETTINGS && json_is_string(value))
+		if (s->nwith < SWEEP_SETTINGS && json_is_string(value) && sweep_is_name(key) && is_text(json_string_value(value)))
 			s->with[s->nwith++] = (struct sweep_setting){ strdup(key), strdup(json_string_value(value)) };
 	s->points = 1;
 	for (; s->naxes < json_array_size(axes); s->naxes++) {
@@ -317,21 +505,28 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 	s->sample = (uint64_t)json_integer_value(json_object_get(o, "sample"));
 	s->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
 	s->count = (uint64_t)json_integer_value(json_object_get(o, "count"));
-	return s->version && s->subject && s->count && s->count <= s->points && s->count <= SWEEP_MOST_POINTS && s->points <= SWEEP_MOST_GRID;
+	return s->version && s->subject && are_figures(s->report, s->nreport) && are_figures(s->goals, s->ngoals) && s->count &&
+	       s->count <= s->points && s->count <= SWEEP_MOST_POINTS && s->points <= SWEEP_MOST_GRID;
 }
 
 struct sweep_space *sweep_space_read(const json_t *o, const char *file, struct npu_error *err)
 {
 	const char *schema = json_string_value(json_object_get(o, "schema"));
 	struct sweep_space *s = calloc(1, sizeof *s);
+	char said[sizeof s->identity];
 	if (!s)
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	else if (!schema || strcmp(schema, "npusim.sweep/1") != 0)
 		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "not the plan of a sweep");
 	else if (!read_all(o, s))
 		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "the plan of a sweep is damaged");
+	else if (snprintf(said, sizeof said, "%s", s->identity) > 0 && !sweep_space_identify(s, err))
+		return sweep_space_free(s), NULL;
+	/* Another version may see it otherwise; whoever asks is told of that. */
+	else if (strcmp(s->version, NPUSIM_VERSION) != 0 || strcmp(said, s->identity) == 0)
+		return snprintf(s->identity, sizeof s->identity, "%s", said), s;
 	else
-		return s;
+		npu_fail_at(err, NPU_ERR_FORMAT, file, 0, 0, "the plan of a sweep was changed: results are of identity %s, it is %s", said, s->identity);
 	sweep_space_free(s);
 	return NULL;
 }

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-enum { SWEEP_AXES = 16, SWEEP_KEYS = 16, SWEEP_VALUES = 65536, SWEEP_SETTINGS = 64, SWEEP_REPORT = 32, SWEEP_GOALS = 4 };
+enum { SWEEP_FILES = 32, SWEEP_AXES = 16, SWEEP_KEYS = 16, SWEEP_VALUES = 65536, SWEEP_SETTINGS = 64, SWEEP_REPORT = 32, SWEEP_GOALS = 4 };
 /* More are not run one by one: a sample or a search takes some. */
 #define SWEEP_MOST_POINTS ((uint64_t)10000000)
 #define SWEEP_MOST_GRID   ((uint64_t)1 << 62)
@@ -30,10 +30,19 @@ struct sweep_setting {
 	char *key, *value;
 };
 
+/* A file that results depend on. */
+struct sweep_file {
+	char *path; /* whole */
+	char digest[17];
+};
+
 struct sweep_space {
 	enum sweep_subject kind;
-	char *subject; /* kernel, path, model */
+	char *subject; /* kernel, path, model; paths here and below are as they were written, beside the specification */
 	char *hw;      /* preset or path */
+	char *beside;  /* in front of those paths, for this process; "" or ends with a slash */
+	char *folder;  /* the same for everybody: the whole path of the specification's folder */
+	char *spec;    /* the whole path of the specification; "-": it came from stdin */
 	struct sweep_setting with[SWEEP_SETTINGS];
 	unsigned nwith;
 	struct sweep_axis axes[SWEEP_AXES];
@@ -48,12 +57,28 @@ struct sweep_space {
 	uint64_t budget;   /* points that a search may run */
 	uint64_t points;   /* of the grid */
 	uint64_t count;    /* that are run; of a search, at most */
-	char identity[17]; /* hash of all that decides a result */
+	bool clocks;       /* its machines run at several clocks: cycles are not time */
+	char inputs[17];   /* hash of machines, programs and models as they were read */
+	char identity[17]; /* hash of all that decides a result: of the plan and `inputs` */
+	struct sweep_file files[SWEEP_FILES];
+	unsigned nfiles;
 	char digest[17];   /* of a plug-in's file; "" where the subject is none */
 	char *version;     /* of the tool */
 };
 
 void sweep_space_free(struct sweep_space *);
+/* What axes and keys may be called: letters, digits, _ . - after a letter or _. */
+bool sweep_is_name(const char *);
+/* Whether a machine or a DRAM part is a file, not a preset. */
+bool sweep_is_path(const char *name);
+/* Where a file of the plan lies, from here; `name` itself where it is whole; malloc'ed. */
+char *sweep_path(const struct sweep_space *, const char *name);
+/* Sets identity. */
+bool sweep_space_identify(struct sweep_space *, struct npu_error *err);
+/* The first of its files that is not as it was when the sweep began, NULL: none. */
+const char *sweep_changed_file(const struct sweep_space *);
+/* FNV-1a over a file, 16 hex digits; false when it cannot be read. */
+bool sweep_file_digest(const char *path, char out[17]);
 /* The index on an axis of a point of the grid; the last axis changes first. */
 uint32_t sweep_index(const struct sweep_space *, uint64_t point, unsigned axis);
 /* The point whose index on an axis is another one. */
@@ -66,7 +91,8 @@ uint64_t sweep_nth(const struct sweep_space *, uint64_t n);
 uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
 /* A value of a name that a point has: of an axis, a key on it, or a setting; NULL: none of these. */
 const char *sweep_value(const struct sweep_space *, uint64_t point, const char *name, char *out, unsigned size);
-/* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again; into `out`. */
+/* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again, from where this process is; files of the
+ * specification are whole paths elsewhere than in its folder; into `out`. */
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
 /* "npusim run gemv m=1 n=2048 --hw edge-1mb": `run` on the machine of a point; into `out`. */
 const char *sweep_command_on(const struct sweep_space *, uint64_t point, const char *run, char *out, unsigned size);

@@ -54,18 +54,21 @@ static char *keep(const char *text) { return strdup(text); }
 
 /* ---- what is run ---- */
 
-/* A path in a specification is beside it. */
-static char *beside(const struct reader *r, const char *name)
+/* What results depend on; those past the most are in the hashes all the same. */
+static void note_file(struct reader *r, const char *path)
 {
-	const char *slash = strrchr(r->file.name, '/');
-	size_t folder = slash && *name != '/' ? (size_t)(slash + 1 - r->file.name) : 0;
-	/* What has a slash is a path for everybody. */
-	bool bare = !folder && !strchr(name, '/');
-	size_t size = folder + strlen(name) + 3;
-	char *path = malloc(size);
-	if (path)
-		snprintf(path, size, "%.*s%s%s", (int)folder, r->file.name, bare ? "./" : "", name);
-	return path;
+	struct sweep_space *s = r->space;
+	char *whole = s->nfiles < SWEEP_FILES ? realpath(path, NULL) : NULL;
+	for (unsigned i = 0; whole && i < s->nfiles; i++)
+		if (strcmp(s->files[i].path, whole) == 0) {
+			free(whole);
+			return;
+		}
+	if (!whole || !sweep_file_digest(whole, s->files[s->nfiles].digest)) {
+		free(whole);
+		return;
+	}
+	s->files[s->nfiles++].path = whole;
 }
 
 static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
@@ -82,23 +85,26 @@ static bool open_program(struct reader *r, const yaml_node_t *node)
 {
 	struct npu_error inner = { 0 };
 	r->bytes_hash = 0xcbf29ce484222325u;
-	if (!hash_file(&r->bytes_hash, r->space->subject, &inner))
+	if (!hash_file(&r->bytes_hash, r->spec->subject, &inner))
 		return fail_as(r, node, &inner);
+	note_file(r, r->spec->subject);
 	/* Names of parameters, no matter where buffers lie. */
 	struct macro_load load = { NULL, NULL, 0, NULL };
-	r->macro = macro_load(r->space->subject, &load, &inner);
+	r->macro = macro_load(r->spec->subject, &load, &inner);
 	/* What it includes. */
 	struct npu_error ignored;
 	for (uint32_t i = 0; r->macro && i < r->macro->program->nfiles; i++)
-		if (strcmp(r->macro->program->files[i], r->space->subject) != 0)
+		if (strcmp(r->macro->program->files[i], r->spec->subject) != 0) {
 			hash_file(&r->bytes_hash, r->macro->program->files[i], &ignored);
+			note_file(r, r->macro->program->files[i]);
+		}
 	return r->macro || fail_as(r, node, &inner);
 }
 
 /* By its name, or by what the file beside the specification is. */
 static bool names_plugin(const struct reader *r, const char *name)
 {
-	char *path = strchr(name, '/') ? beside(r, name) : keep(name);
+	char *path = strchr(name, '/') ? sweep_path(r->space, name) : keep(name);
 	bool plugin = path && is_plugin(path);
 	free(path);
 	return plugin;
@@ -108,10 +114,11 @@ static bool open_plugin(struct reader *r, const yaml_node_t *node, const char *n
 {
 	struct npu_error inner = { 0 };
 	struct sweep_space *s = r->space;
-	s->subject = beside(r, name);
-	if (!s->subject)
+	s->subject = keep(name);
+	r->spec->subject = sweep_path(s, name);
+	if (!s->subject || !r->spec->subject)
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-	r->spec->plugin = plugin_facts_of(s->subject, &r->spec->limits, &inner);
+	r->spec->plugin = plugin_facts_of(r->spec->subject, &r->spec->limits, &inner);
 	if (!r->spec->plugin) {
 		fail_as(r, node, &inner);
 		/* That it crashed is no fault of the specification. */
@@ -120,6 +127,7 @@ static bool open_plugin(struct reader *r, const yaml_node_t *node, const char *n
 	}
 	r->spec->kernel = &r->spec->plugin->kernel;
 	snprintf(s->digest, sizeof s->digest, "%s", r->spec->plugin->digest);
+	note_file(r, r->spec->subject);
 	return true;
 }
 
@@ -133,11 +141,13 @@ static bool read_run(struct reader *r, const yaml_node_t *node)
 		return open_plugin(r, node, name);
 	if (strchr(name, '/') || strstr(name, ".npu")) {
 		r->space->kind = SWEEP_PROGRAM;
-		r->space->subject = beside(r, name);
-		return r->space->subject && open_program(r, node);
+		r->space->subject = keep(name);
+		r->spec->subject = sweep_path(r->space, name);
+		return r->space->subject && r->spec->subject && open_program(r, node);
 	}
 	r->spec->kernel = kernel_find(name, &inner);
 	r->space->subject = keep(name);
+	r->spec->subject = keep(name);
 	return r->spec->kernel || fail_as(r, node, &inner);
 }
 
@@ -149,8 +159,14 @@ static bool read_model(struct reader *r, const yaml_node_t *node)
 		return fail(r, node, "model takes the name of a model or its config.json");
 	r->space->kind = SWEEP_MODEL;
 	r->spec->kernel = &model_ask_parameters;
-	r->space->subject = strchr(name, '/') || strstr(name, ".json") ? beside(r, name) : keep(name);
-	return r->space->subject && (model_read(r->space->subject, &r->spec->dims, &inner) || fail_as(r, node, &inner));
+	bool path = strchr(name, '/') || strstr(name, ".json");
+	r->space->subject = keep(name);
+	r->spec->subject = path ? sweep_path(r->space, name) : keep(name);
+	if (!r->space->subject || !r->spec->subject)
+		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
+	if (path)
+		note_file(r, r->spec->subject);
+	return model_read(r->spec->subject, &r->spec->dims, &inner) || fail_as(r, node, &inner);
 }
 
 static bool read_subject(struct reader *r, const yaml_node_t *const top[WORDS])
@@ -192,12 +208,13 @@ static bool add_base(struct reader *r, const yaml_node_t *node, const char *name
 /* What is a name or a path. */
 static bool is_path_key(const char *key) { return strcmp(key, "hw") == 0 || strcmp(key, "dram.part") == 0; }
 
-/* A preset or a DRAM part by its name, or a file beside the specification. */
-static char *machine_name(const struct reader *r, const char *name)
+/* A preset or a DRAM part by its name, or where a file beside the specification is. */
+static char *machine_name(struct reader *r, const char *name)
 {
-	size_t n = strlen(name);
-	bool path = strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".yaml") == 0) || (n > 4 && strcmp(name + n - 4, ".yml") == 0);
-	return path ? beside(r, name) : keep(name);
+	char *path = sweep_is_path(name) ? sweep_path(r->space, name) : keep(name);
+	if (path && sweep_is_path(name))
+		note_file(r, path);
+	return path;
 }
 
 static bool read_hw(struct reader *r, const yaml_node_t *node)
@@ -205,8 +222,11 @@ static bool read_hw(struct reader *r, const yaml_node_t *node)
 	const char *name = node ? yaml_scalar(node) : "edge-1mb";
 	if (!name || !*name)
 		return fail(r, node, "hw takes a preset or a YAML file; several machines are an axis: axes: {hw: [edge-1mb, edge-2mb]}");
-	r->space->hw = machine_name(r, name);
-	return r->space->hw && add_base(r, node, r->space->hw);
+	r->space->hw = keep(name);
+	char *path = machine_name(r, name);
+	bool ok = path && add_base(r, node, path);
+	free(path);
+	return ok;
 }
 
 /* ---- keys and values ---- */
@@ -225,7 +245,7 @@ static bool unknown_param(struct reader *r, const yaml_node_t *node, const char 
 			const char *dot = strchr(config_keys[i].name, '.');
 			near = dot && strcmp(dot + 1, key) == 0 ? config_keys[i].name : NULL;
 		}
-	return fail(r, node, "%s has no parameter %.60s%s%s%s", r->space->subject, key, near ? "; did you mean " : "", near ? near : "",
+	return fail(r, node, "%s has no parameter %.60s%s%s%s", r->spec->subject, key, near ? "; did you mean " : "", near ? near : "",
 		    near ? "?" : "; a hardware key has a dot, as in sram.size");
 }
 
@@ -281,6 +301,9 @@ static bool check_value(struct reader *r, const yaml_node_t *node, const char *k
 	struct npu_error inner = { 0 };
 	char assignment[512];
 	const struct config_key *hw = config_key_find(key);
+	for (const char *at = value; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			return fail(r, node, "%s: a value is one line of text", key);
 	if (snprintf(assignment, sizeof assignment, "%s=%s", key, value) >= (int)sizeof assignment)
 		return fail(r, node, "%s: the value is too long", key);
 	if (strcmp(key, "hw") == 0)
@@ -327,11 +350,15 @@ static bool set_with(struct reader *r, const yaml_node_t *key_node, const yaml_n
 		return fail(r, key_node, "hw stands beside with, not in it");
 	if (!check_key(r, key_node, key))
 		return false;
-	s->with[s->nwith++] = (struct sweep_setting){ keep(key), is_path_key(key) ? machine_name(r, value) : keep(value) };
-	value = s->with[s->nwith - 1].value;
-	if (!value || !check_value(r, node, key, value))
-		return value ? false : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-	snprintf(assignment, sizeof assignment, "%s=%s", key, value);
+	s->with[s->nwith++] = (struct sweep_setting){ keep(key), keep(value) };
+	char *path = is_path_key(key) ? machine_name(r, value) : keep(value);
+	if (!path || !check_value(r, node, key, path)) {
+		bool some = path != NULL;
+		free(path);
+		return some ? false : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
+	}
+	snprintf(assignment, sizeof assignment, "%s=%s", key, path);
+	free(path);
 	for (unsigned i = 0; strchr(key, '.') && i < r->spec->nbases; i++)
 		if (!config_set(&r->spec->bases[i], assignment, &inner))
 			return fail_as(r, node, &inner);
@@ -362,7 +389,8 @@ static void list_free(struct list *l)
 	free(l->values);
 }
 
-static bool list_add(struct reader *r, const yaml_node_t *node, struct list *l, const char *key, const char *value)
+/* `checked`: what stands for the value here, as a path does. */
+static bool list_add_as(struct reader *r, const yaml_node_t *node, struct list *l, const char *key, const char *value, const char *checked)
 {
 	if (l->n == SWEEP_VALUES)
 		return fail(r, node, "%s: more than %d values", key, SWEEP_VALUES);
@@ -377,10 +405,15 @@ static bool list_add(struct reader *r, const yaml_node_t *node, struct list *l, 
 	for (uint32_t i = 0; l->n < 256 && i < l->n; i++)
 		if (strcmp(l->values[i], value) == 0)
 			return fail(r, node, "%s: %s stands there twice", key, value);
-	if (!check_value(r, node, key, value))
+	if (!check_value(r, node, key, checked))
 		return false;
 	l->values[l->n++] = keep(value);
 	return true;
+}
+
+static bool list_add(struct reader *r, const yaml_node_t *node, struct list *l, const char *key, const char *value)
+{
+	return list_add_as(r, node, l, key, value, value);
 }
 
 /* A number as a person would write it for this key. */
@@ -490,7 +523,7 @@ static bool read_list(struct reader *r, const yaml_node_t *node, const char *key
 		if (!value || !*value)
 			return fail(r, item, "%s: one value would be right here", key);
 		char *name = is_path_key(key) ? machine_name(r, value) : NULL;
-		bool ok = (strcmp(key, "hw") != 0 || add_base(r, item, name)) && list_add(r, item, l, key, name ? name : value);
+		bool ok = (strcmp(key, "hw") != 0 || add_base(r, item, name)) && list_add_as(r, item, l, key, value, name ? name : value);
 		free(name);
 		if (!ok)
 			return false;
@@ -568,6 +601,8 @@ static bool read_axis(struct reader *r, const yaml_node_t *key_node, const yaml_
 			return fail(r, zip, "zip takes keys and their values, all equally many");
 		if (zip->data.mapping.pairs.start == zip->data.mapping.pairs.top)
 			return fail(r, zip, "%s: the axis is empty", name);
+		if (!sweep_is_name(name))
+			return fail(r, key_node, "an axis is called by one word of letters, digits, _ . and -, as in array");
 		for (const yaml_node_pair_t *p = zip->data.mapping.pairs.start; p < zip->data.mapping.pairs.top; p++)
 			if (!read_key(r, at(r, p->key), at(r, p->value)))
 				return false;
@@ -872,6 +907,13 @@ static void hash_machine(uint64_t *h, const struct config *base, const char *par
 	config_fini(&config);
 }
 
+static void hash_part(uint64_t *h, const struct sweep_spec *spec, const struct config *base, const char *part)
+{
+	char *path = sweep_is_path(part) ? sweep_path(spec->space, part) : keep(part);
+	hash_machine(h, base, path);
+	free(path);
+}
+
 static void hash_machines(uint64_t *h, const struct sweep_spec *spec)
 {
 	const struct sweep_space *s = spec->space;
@@ -880,59 +922,24 @@ static void hash_machines(uint64_t *h, const struct sweep_spec *spec)
 		for (unsigned a = 0; a < s->naxes; a++)
 			for (unsigned k = 0; k < s->axes[a].nkeys; k++)
 				for (uint32_t i = 0; strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++)
-					hash_machine(h, &spec->bases[b], s->axes[a].values[(size_t)k * s->axes[a].count + i]);
+					hash_part(h, spec, &spec->bases[b], s->axes[a].values[(size_t)k * s->axes[a].count + i]);
 	}
 }
 
-/* "other/mine.yaml" becomes "mine.yaml". */
-static void forget_folder(json_t *value)
-{
-	const char *text = json_string_value(value), *slash = text ? strrchr(text, '/') : NULL;
-	char *name = slash ? strdup(slash + 1) : NULL;
-	if (name)
-		json_string_set(value, name);
-	free(name);
-}
-
-/* Where files lie decides nothing; what is in them does. */
-static void forget_folders(json_t *plan, const struct reader *r)
-{
-	const struct sweep_space *s = r->space;
-	if (s->kind == SWEEP_PROGRAM || r->spec->plugin)
-		json_object_del(plan, "subject");
-	json_object_del(plan, "hw");
-	forget_folder(json_object_get(json_object_get(plan, "with"), "dram.part"));
-	for (unsigned a = 0; a < s->naxes; a++)
-		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			for (uint32_t i = 0; is_path_key(s->axes[a].keys[k]) && i < s->axes[a].count; i++)
-				forget_folder(json_array_get(json_object_get(json_array_get(json_object_get(plan, "axes"), a), "values"),
-							     (size_t)k * s->axes[a].count + i));
-}
-
-/* Of the plan without what does not change results, each machine's keys, and the program. */
+/* Of each machine's keys, the program and the model, as they were read. */
 static bool identify(struct reader *r)
 {
 	struct sweep_space *s = r->space;
 	char text[128];
 	uint64_t h = 0xcbf29ce484222325u;
-	json_t *plan = sweep_space_json(s);
-	json_object_del(plan, "report");
-	json_object_del(plan, "identity");
-	forget_folders(plan, r);
-	char *line = json_dumps(plan, JSON_COMPACT);
-	json_decref(plan);
-	if (!line)
-		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-	hash_text(&h, line);
-	free(line);
 	hash_machines(&h, r->spec);
 	snprintf(text, sizeof text, "%016" PRIx64 " %016" PRIx64, r->bytes_hash, r->macro ? r->macro->program->hash : 0);
 	hash_text(&h, text);
 	const uint8_t *dims = (const uint8_t *)&r->spec->dims;
 	for (size_t i = 0; s->kind == SWEEP_MODEL && i < sizeof r->spec->dims; i++)
 		h = (h ^ dims[i]) * 0x100000001b3u;
-	snprintf(s->identity, sizeof s->identity, "%016" PRIx64, h);
-	return true;
+	snprintf(s->inputs, sizeof s->inputs, "%016" PRIx64, h);
+	return sweep_space_identify(s, r->err);
 }
 
 /* ---- the whole ---- */
@@ -962,11 +969,25 @@ static bool read_top(struct reader *r, const yaml_node_t *top[WORDS])
 	return true;
 }
 
+/* Where the specification is: for this process as it was named, for everybody else the whole path. */
+static bool place(struct reader *r)
+{
+	struct sweep_space *s = r->space;
+	const char *name = r->file.name, *slash = strrchr(name, '/');
+	bool is_file = access(name, F_OK) == 0;
+	s->beside = slash && is_file ? strndup(name, (size_t)(slash + 1 - name)) : keep("");
+	s->folder = s->beside ? realpath(*s->beside ? s->beside : ".", NULL) : NULL;
+	s->spec = is_file ? realpath(name, NULL) : NULL;
+	if (!s->spec)
+		s->spec = keep("-");
+	return (s->beside && s->folder && s->spec) || npu_fail(r->err, NPU_ERR_IO, "%s: where it is cannot be told", name);
+}
+
 static bool read_spec(struct reader *r)
 {
 	const yaml_node_t *top[WORDS] = { NULL };
 	struct sweep_space *s = r->space;
-	if (!read_top(r, top) || !read_hw(r, top[HW]) || !read_subject(r, top) || (top[WITH] && !read_with(r, top[WITH])))
+	if (!place(r) || !read_top(r, top) || !read_hw(r, top[HW]) || !read_subject(r, top) || (top[WITH] && !read_with(r, top[WITH])))
 		return false;
 	if (!top[AXES])
 		return fail(r, yaml_document_get_root_node(&r->file.document), "axes is missing: what is to be swept, as in axes: {tile_q: [64, 128]}");
@@ -1013,5 +1034,6 @@ void sweep_spec_free(struct sweep_spec *spec)
 	expr_free(spec->where);
 	plugin_facts_free(spec->plugin);
 	sweep_space_free(spec->space);
+	free(spec->subject);
 	free(spec);
 }

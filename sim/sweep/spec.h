@@ -13,6 +13,7 @@
 
 struct sweep_spec {
 	struct sweep_space *space;
+	char *subject; /* where it is to be found from here; of a preset its name */
 	const struct npu_kernel *kernel; /* of kernels; of models, their parameters */
 	struct plugin_facts *plugin;     /* `kernel` is its; NULL: the subject is none */
 	struct plugin_limits limits;     /* of calls into it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a kill, a full disk or a power cut leaves whole but for their last line. */
 #include "sim/sweep/store.h"
+#include "isa/units.h"
 #include "sim/config_file.h"
 #include "sim/output.h"
 #include "sim/report_json.h"
@@ -13,9 +14,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SUM_BYTES = 27, PLAN_MAX = 64 << 20, BITMAP_MOST = 1 << 29 };
+enum { SUM_BYTES = 27, PLAN_MAX = 64 << 20, BITMAP_MOST = 1 << 29, LOCK_TRIES = 40 };
 #define PART ".part"
 #define DONE ".jsonl"
 
@@ -173,7 +175,24 @@ static bool write_plan(const char *path, const struct sweep_space *space, struct
 	return true;
 }
 
-/* Shards that come together write the same one. */
+static bool note_nothing(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	(void)context;
+	(void)point;
+	(void)status;
+	(void)record;
+	return true;
+}
+
+/* Results whose plan is gone belong to whom they say. */
+static bool is_free(const char *path, const struct sweep_space *space, struct npu_error *err)
+{
+	struct sweep_strays strays = { 0 };
+	return sweep_store_read(path, space, note_nothing, NULL, &strays, err) &&
+	       (!strays.foreign || npu_fail(err, NPU_ERR_USAGE, "%s holds results of another sweep, whose sweep.json is missing; another folder (-o) would be right", path));
+}
+
+/* The plan is written by whoever comes first; shards that come together write the same one. */
 bool sweep_store_agree(const char *path, const struct sweep_space *space, struct npu_error *err)
 {
 	char file[4096];
@@ -181,7 +200,7 @@ bool sweep_store_agree(const char *path, const struct sweep_space *space, struct
 	if (!join(file, path, "sweep.json", err))
 		return false;
 	if (stat(file, &st) != 0)
-		return write_plan(path, space, err);
+		return is_free(path, space, err) && write_plan(path, space, err);
 	struct sweep_space *there = sweep_store_plan(path, err);
 	if (!there)
 		return false;
@@ -207,7 +226,17 @@ static int lock(const char *path, const char *name, int how, struct npu_error *e
 		fail_io(err, path, "results cannot be written");
 		return -1;
 	}
-	if (flock(fd, how | LOCK_NB) == 0)
+	/* A run that was killed has let go of it once its last process has ended. */
+	struct timespec pause = { 0, 50 * 1000000L };
+	unsigned tries = 0;
+	while (flock(fd, how | LOCK_NB) != 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK || ++tries == LOCK_TRIES)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	if (tries < LOCK_TRIES)
 		return fd;
 	int why = errno;
 	close(fd);
@@ -299,6 +328,7 @@ bool sweep_store_open(struct sweep_store *s, const char *path, const struct swee
 {
 	char name[64];
 	*s = (struct sweep_store){ .path = path, .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
+	snprintf(s->identity, sizeof s->identity, "%s", space->identity);
 	snprintf(name, sizeof name, "lock-%u-%u", shard, shards);
 	bool ok = make_folder(path, err) && (s->lock = lock(path, "lock", shards > 1 ? LOCK_SH : LOCK_EX, err)) >= 0 &&
 		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) && sweep_store_agree(path, space, err) && tidy(s, err);
@@ -336,12 +366,15 @@ bool sweep_log_open(struct sweep_log *log, const struct sweep_store *s, unsigned
 	log->fd = open(log->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
 	if (log->fd < 0)
 		return fail_io(err, log->path, "cannot be written");
+	log->identity = s->identity;
 	sync_folder(s->path);
 	return true;
 }
 
 bool sweep_log_append(struct sweep_log *log, json_t *record, struct npu_error *err)
 {
+	if (record)
+		json_object_set_new(record, "sweep", json_string(log->identity));
 	char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
 	size_t n = text ? strlen(text) : 0;
 	char *line = text ? malloc(n + SUM_BYTES + 2) : NULL;
@@ -411,7 +444,14 @@ static enum sweep_status status_of(const json_t *record)
 	return SWEEP_MISSING;
 }
 
-static bool read_file(const char *path, sweep_each *each, void *context, uint64_t *damaged, struct npu_error *err)
+static bool is_of(const json_t *record, const struct sweep_space *space)
+{
+	const char *sweep = json_string_value(json_object_get(record, "sweep"));
+	return sweep && strcmp(sweep, space->identity) == 0;
+}
+
+static bool read_file(const char *path, const struct sweep_space *space, sweep_each *each, void *context, struct sweep_strays *strays,
+		      struct npu_error *err)
 {
 	FILE *in = fopen(path, "re");
 	char *line = NULL;
@@ -426,10 +466,12 @@ static bool read_file(const char *path, sweep_each *each, void *context, uint64_
 		json_t *record = whole ? record_of(line, (size_t)n - 1) : NULL;
 		enum sweep_status status = record ? status_of(record) : SWEEP_MISSING;
 		json_int_t point = json_integer_value(json_object_get(record, "point"));
-		if (status != SWEEP_MISSING && point >= 0)
+		if (record && !is_of(record, space))
+			strays->foreign++;
+		else if (status != SWEEP_MISSING && point >= 0 && (uint64_t)point < space->points)
 			more = each(context, (uint64_t)point, status, record);
 		else if (whole)
-			++*damaged;
+			strays->damaged++;
 		json_decref(record);
 	}
 	free(line);
@@ -439,9 +481,10 @@ static bool read_file(const char *path, sweep_each *each, void *context, uint64_
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-bool sweep_store_read(const char *path, sweep_each *each, void *context, uint64_t *damaged, struct npu_error *err)
+bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_each *each, void *context, struct sweep_strays *strays,
+		      struct npu_error *err)
 {
-	uint64_t count = 0;
+	struct sweep_strays here = { 0 };
 	char **names = NULL, file[4096];
 	size_t n = 0;
 	struct dirent *e;
@@ -465,11 +508,26 @@ bool sweep_store_read(const char *path, sweep_each *each, void *context, uint64_
 	if (!ok)
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		ok = ok && join(file, path, names[i], err) && read_file(file, each, context, &count, err);
+		ok = ok && join(file, path, names[i], err) && read_file(file, space, each, context, &here, err);
 		free(names[i]);
 	}
 	free(names);
-	if (damaged)
-		*damaged = count;
+	if (strays) {
+		strays->damaged += here.damaged;
+		strays->foreign += here.foreign;
+	}
 	return ok;
+}
+
+const char *sweep_strays_text(const struct sweep_strays *s, char out[160])
+{
+	struct npu_text damaged = npu_count_text(s->damaged), foreign = npu_count_text(s->foreign);
+	uint64_t all = s->damaged + s->foreign;
+	out[0] = '\0';
+	if (!all)
+		return out;
+	snprintf(out, 160, "%s%s%s%s%s%s left out", s->damaged ? damaged.text : "", s->damaged ? s->damaged > 1 ? " damaged lines" : " damaged line" : "",
+		 s->damaged && s->foreign ? " and " : "", s->foreign ? foreign.text : "",
+		 s->foreign ? s->foreign > 1 ? " lines of another sweep" : " line of another sweep" : "", all > 1 ? " are" : " is");
+	return out;
 }

@@ -11,6 +11,7 @@ struct sweep_store {
 	const char *path; /* the caller's */
 	int lock, shard_lock;
 	unsigned shard, shards; /* from 1; 1 of 1: all */
+	char identity[17];      /* of the sweep; every record tells it */
 };
 
 /* A set of points. */
@@ -33,16 +34,25 @@ struct sweep_space *sweep_store_plan(const char *path, struct npu_error *err);
 struct sweep_log {
 	int fd;
 	char path[4096];
-	int64_t bytes; /* that are whole records */
+	const char *identity; /* the store's */
+	int64_t bytes;        /* that are whole records */
 };
 bool sweep_log_open(struct sweep_log *, const struct sweep_store *, unsigned worker, struct npu_error *err);
 /* Appends, and, where it was work, waits until it is on the disk. A record that did not fit is taken back. */
 bool sweep_log_append(struct sweep_log *, json_t *record, struct npu_error *err);
 void sweep_log_close(struct sweep_log *, const struct sweep_store *);
 
-/* Calls `each` for every record in the folder, one of a point or more, in no order; false stops. `*damaged` (may be NULL) counts
- * lines that are none. */
+/* Lines of a folder that are no results of its sweep. */
+struct sweep_strays {
+	uint64_t damaged; /* no record, or not what was written */
+	uint64_t foreign; /* a record of another sweep */
+};
+/* Calls `each` for every record of this sweep in the folder, one of a point or more, in no order; false stops. Adds to strays, which
+ * may be NULL. */
 typedef bool sweep_each(void *context, uint64_t point, enum sweep_status, const json_t *record);
-bool sweep_store_read(const char *path, sweep_each *, void *context, uint64_t *damaged, struct npu_error *err);
+bool sweep_store_read(const char *path, const struct sweep_space *, sweep_each *, void *context, struct sweep_strays *,
+		      struct npu_error *err);
+/* "3 damaged lines and 2 of another sweep are left out"; "" where there are none. */
+const char *sweep_strays_text(const struct sweep_strays *, char out[160]);
 
 #endif

@@ -228,7 +228,7 @@ cmp whole.csv killed.csv || fail 'a sweep that was killed ends otherwise'
 # A record that was changed is none.
 sed -i '0,/"cycles":[0-9]*/s//"cycles":1/' "$(ls whole/points-*.jsonl | head -n 1)"
 "$NPUSIM" sweep merge whole >out 2>err && fail 'a damaged point is not missed'
-grep -q '1 damaged lines are left out' err && grep -q '1 of 32 points are missing' err || fail "damage: $(cat err)"
+grep -q '1 damaged line is left out' err && grep -q '1 of 32 points are missing' err || fail "damage: $(cat err)"
 checks=$((checks + 5))
 
 # Ctrl-C

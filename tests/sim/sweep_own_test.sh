@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Results belong to one sweep, wherever it is run from: what another one left in a folder is never taken for them, a plan that was
+# edited is refused, names in a plan are no commands, and what is told to be typed runs the same point from anywhere.
+. "$SRC/tests/support/cli.sh"
+
+# spec FILE SEQ
+spec() { printf '%s\n' 'run: qk_tiled' "with: {seq: $2, heads: 1, head_dim: 64}" 'axes: {tile_q: [16, 32, 64], sram.size: [512KiB, 1MiB]}' >"$1"; }
+spec a.yaml 128
+spec b.yaml 256
+"$NPUSIM" sweep run a.yaml -q -o a >/dev/null || fail 'a'
+"$NPUSIM" sweep run b.yaml -q -o b >/dev/null || fail 'b'
+"$NPUSIM" sweep merge b --csv b.csv >/dev/null
+
+# The plan is gone.
+cp -r a gone && rm gone/sweep.json
+"$NPUSIM" sweep run b.yaml -q -o gone >out 2>err && fail "results of a are taken for those of b: $(cat out)"
+grep -qx 'npusim: gone holds results of another sweep, whose sweep.json is missing; another folder (-o) would be right' err || fail "$(cat err)"
+[ ! -e gone/sweep.json ] || fail 'a plan stands beside results of another one'
+"$NPUSIM" sweep run a.yaml -o gone >out 2>err || fail "its own results are refused: $(cat err)"
+grep -qx '6 points are in gone already' err || fail "its own results are run again: $(cat err)"
+# Files of another sweep come in.
+cp -r b mixed && for f in a/points-*; do cp "$f" "mixed/points-1-1-9.9${f##*/}"; done
+"$NPUSIM" sweep merge mixed --csv mixed.csv >out 2>err || fail "merge: $(cat err)"
+cmp b.csv mixed.csv || fail 'results of two sweeps are mixed'
+grep -qx 'npusim: warning: 6 lines of another sweep are left out' err || fail "nothing is said of them: $(cat err)"
+# The plan is edited.
+cp -r b edited && sed -i 's/"32"/"128"/' edited/sweep.json
+cmp -s b/sweep.json edited/sweep.json && fail 'nothing was edited'
+for part in best plot merge; do
+    "$NPUSIM" sweep $part edited >out 2>err && fail "$part takes an edited plan"
+    grep -q '^npusim: edited/sweep.json: the plan of a sweep was changed: results are of identity ' err || fail "$part: $(cat err)"
+done
+checks=$((checks + 12))
+
+# Names are no commands: in a specification, and in a folder of somebody else.
+for name in "a'; system('touch PWNED') #" 'a\nEOD\nsystem(\"touch PWNED\")\n' '`touch PWNED`'; do
+    printf '%s\n' 'run: qk_tiled' 'with: {seq: 128, heads: 1}' 'axes:' "  \"$name\": {zip: {tile_q: [16, 32], tile_kv: [16, 32]}}" >evil.yaml
+    "$NPUSIM" sweep run evil.yaml -o evil >out 2>err && fail "an axis $name"
+    grep -q '^npusim: evil.yaml:4:3: an axis is called by one word of letters, digits' err || fail "$(cat err)"
+    cp -r b foreign && jq --arg n "$(printf '%b' "$name")" '.axes[0].name = $n | .version = "0"' b/sweep.json >foreign/sweep.json
+    "$NPUSIM" sweep plot foreign >out 2>err && fail "a plan with an axis $name"
+    grep -qx 'npusim: foreign/sweep.json: the plan of a sweep is damaged' err || fail "$(cat err)"
+    rm -r foreign
+    checks=$((checks + 4))
+done
+for edit in '.report = ["`touch PWNED`"]' '.axes[0].values[0] = "16\nEOD\nsystem(\"touch PWNED\")"' '.axes[0].keys[0] = "a b"' '.goals = ["x"]'; do
+    cp -r b foreign && jq "$edit | .version = \"0\"" b/sweep.json >foreign/sweep.json
+    "$NPUSIM" sweep plot foreign >out 2>err && fail "a plan with $edit"
+    grep -qx 'npusim: foreign/sweep.json: the plan of a sweep is damaged' err || fail "$edit: $(cat err)"
+    rm -r foreign
+    checks=$((checks + 2))
+done
+if command -v gnuplot >/dev/null; then
+    # A folder may be called anything.
+    "$NPUSIM" sweep plot b -o "it's \`touch PWNED\` here" >out 2>err && [ -s "it's \`touch PWNED\` here/heatmap.svg" ] || fail "a folder with a quote: $(cat err)"
+    checks=$((checks + 1))
+fi
+[ ! -e PWNED ] || fail 'a name was run'
+
+# From another folder it is the same sweep, and the commands hold there.
+mkdir -p at/there elsewhere
+printf '%s\n' 'extends: edge-1mb' 'sram: {banks: 16}' >at/there/mine.yaml
+printf '%s\n' '.param n=64' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' '  load a, A[:, :]' >at/there/p.npu
+printf '%s\n' 'run: p.npu' 'axes: {hw: [edge-1mb, ./mine.yaml], n: [32, 64]}' >at/there/p.yaml
+(cd at/there && "$NPUSIM" sweep run p.yaml -q -o ../../here >/dev/null 2>&1) || fail 'beside its specification'
+"$NPUSIM" sweep run at/there/p.yaml -q -o above >/dev/null || fail 'from above'
+(cd elsewhere && "$NPUSIM" sweep run "$folder/at/there/p.yaml" -o ../here >/dev/null 2>err) || fail "from elsewhere: $(cat elsewhere/err)"
+grep -qx '4 points are in ../here already' elsewhere/err || fail "another sweep from elsewhere: $(cat elsewhere/err)"
+"$NPUSIM" sweep merge above here --csv - >two.csv 2>err || fail "two folders of one sweep: $(cat err)"
+"$NPUSIM" sweep merge above >/dev/null && "$NPUSIM" sweep merge here >/dev/null && cmp above/sweep.sqlite here/sweep.sqlite || fail 'where it ran from changes what is merged'
+for place in . at/there elsewhere; do
+    command=$(cd $place && "$NPUSIM" sweep best "$folder/here" --where 'hw == "./mine.yaml"' | tail -n 1)
+    # shellcheck disable=SC2086
+    (cd $place && "$NPUSIM" ${command#npusim } --report -) >r.json || fail "in $place: $command"
+    [ "$(jq -c '[.cycles, .hw.sram.banks]' r.json)" = "$("$NPUSIM" sweep merge here --json - | jq -c '[.[] | select(.hw == "./mine.yaml")] | min_by(.cycles) | [.cycles, 16]')" ] ||
+        fail "in $place: $command is another point"
+done
+"$NPUSIM" sweep best here 2>err >/dev/null && [ ! -s err ] || fail "nothing has changed: $(cat err)"
+sed -i 's/n=64/n=16/' at/there/p.npu
+"$NPUSIM" sweep best here 2>err >/dev/null && grep -q 'warning: .*/at/there/p.npu has changed since these points were run' err || fail "a program that was edited: $(cat err)"
+checks=$((checks + 12))
+
+# Without -o: here, not beside the specification.
+(cd elsewhere && "$NPUSIM" sweep run ../a.yaml -q >/dev/null) || fail 'no -o'
+[ -e elsewhere/a.sweep/sweep.json ] && [ ! -e a.sweep ] || fail 'results are not in the current folder'
+# Parameters that differ by capitals.
+printf '%s\n' '.param Point=1, point=1, cycles=1, Cycles=1' '.tensor A[64, 64] fp16 in' '.sram a[64, 64] fp16' '  load a, A[:, :]' >c.npu
+printf '%s\n' 'run: c.npu' 'axes: {Point: [1, 2], point: [1, 2], cycles: [3, 4], Cycles: [5, 6]}' >c.yaml
+"$NPUSIM" sweep run c.yaml -q >/dev/null && "$NPUSIM" sweep merge c.sweep --csv - >c.csv 2>err || fail "names that differ by capitals: $(cat err)"
+[ "$(sed 1q c.csv | tr ',' '\n' | tr '[:upper:]' '[:lower:]' | sort | uniq -d | wc -l)" = 0 ] || fail "a column stands there twice: $(sed 1q c.csv)"
+checks=$((checks + 3))
+[ $failures = 0 ] && echo "$checks checks of sweeps of their own"
+[ $failures = 0 ]
