@@ -148,27 +148,49 @@ static bool run_grid(struct session *s)
 	return run_part(s, NULL, pilot, space->count - pilot, mine) && !s->stopped;
 }
 
+/* Points that are known to be illegal, or the same program again, cost little; without an end they would cost all the same. */
+static const uint64_t TRIES = 20;
+
+static bool add_all(struct sweep_set *set, const uint64_t *list, uint64_t n, struct npu_error *err)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (!sweep_set_add(set, list[i]))
+			return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	return true;
+}
+
+/* Every generation is whole before the next one is chosen, from those before it and nothing else that may be in the folder: a search that
+ * was killed goes on as if it had not been. */
 static bool run_search(struct session *s)
 {
 	struct sweep_space *space = s->spec->space;
-	uint64_t spent = s->before;
-	for (;;) {
+	struct sweep_set *seen = sweep_set_new(space->points);
+	bool ok = seen || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
+	for (uint64_t n = 1, tried = 0; ok && n; tried += n) {
 		struct sweep_rows rows = { .space = space, .nnames = space->ngoals };
-		uint64_t *list = NULL, n = 0;
+		uint64_t *list = NULL, spent = 0;
+		bool all_there = true;
+		n = 0;
 		for (unsigned i = 0; i < space->ngoals; i++)
 			rows.names[i] = space->goals[i];
-		bool ok = sweep_rows_read(&rows, s->folder, &s->err);
-		spent = rows.n;
-		if (ok && spent < space->count)
-			n = sweep_generation(&rows, s->done, space->count - spent, &list);
+		ok = sweep_rows_read(&rows, s->folder, &s->err);
+		if (ok) {
+			sweep_rows_keep(&rows, seen);
+			spent = sweep_spent(&rows);
+		}
+		if (ok && spent < space->count && tried < TRIES * space->count) {
+			n = sweep_generation(&rows, seen, space->count - spent, &list);
+			ok = list || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
+		}
 		sweep_rows_fini(&rows);
-		ok = ok && (!n || run_part(s, list, 0, n, space->count));
-		for (uint64_t i = 0; ok && i < n; i++)
-			ok = sweep_set_add(s->done, list[i]);
+		for (uint64_t i = 0; i < n; i++)
+			all_there = all_there && sweep_set_has(s->done, list[i]);
+		ok = ok && (!n || all_there || (run_part(s, list, 0, n, tried + space->count - spent) && !s->stopped));
+		ok = ok && add_all(s->done, list, n, &s->err) && add_all(seen, list, n, &s->err);
 		free(list);
-		if (!ok || s->stopped || !n)
-			return ok && !s->stopped;
 	}
+	sweep_set_free(seen);
+	return ok;
 }
 
 /* Of each reason the message of its first point: there is no legal one that the others could be compared with. */

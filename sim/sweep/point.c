@@ -182,8 +182,8 @@ static void hash_text(uint64_t *h, const char *text)
 	*h = (*h ^ 0xff) * 0x100000001b3u;
 }
 
-/* Of the resolved machine, the program, a plug-in's file and the version of the tool. */
-static json_t *key_of(const struct trial *t, uint64_t program)
+/* Of the resolved machine, the program (of a model, it and what is asked of it), a plug-in's file and the version of the tool. */
+static json_t *key_of(const struct trial *t, uint64_t program, const char *params)
 {
 	char text[128];
 	uint64_t h = 0xcbf29ce484222325u;
@@ -194,6 +194,10 @@ static json_t *key_of(const struct trial *t, uint64_t program)
 	hash_text(&h, text);
 	if (t->spec->plugin)
 		hash_text(&h, t->spec->plugin->digest);
+	if (t->spec->space->kind == SWEEP_MODEL) {
+		hash_text(&h, t->spec->space->inputs);
+		hash_text(&h, params);
+	}
 	snprintf(text, sizeof text, "%016" PRIx64, h);
 	return json_string(text);
 }
@@ -201,7 +205,7 @@ static json_t *key_of(const struct trial *t, uint64_t program)
 static json_t *finished(const struct trial *t, uint64_t program, const char *params, json_t *figures)
 {
 	json_t *o = tell(t->point, SWEEP_RUN);
-	json_object_set_new(o, "key", key_of(t, program));
+	json_object_set_new(o, "key", key_of(t, program, params));
 	json_object_set_new(o, "params", json_string(params));
 	json_object_set_new(o, "figures", figures);
 	return o;

@@ -51,7 +51,9 @@ static bool take(void *context, uint64_t point, enum sweep_status status, const 
 	r->figures = figures ? figures : r->figures;
 	if (!rows || (status == SWEEP_RUN && r->nnames && !figures))
 		return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
-	r->row[r->n++] = (struct sweep_row){ point, (uint32_t)r->nfigures, (uint8_t)status, reason ? reason_of(r, reason) : 0 };
+	const char *key = json_string_value(json_object_get(record, "key"));
+	r->row[r->n++] = (struct sweep_row){ point, key ? strtoull(key, NULL, 16) : 0, (uint32_t)r->nfigures, (uint8_t)status,
+					     reason ? reason_of(r, reason) : 0 };
 	for (unsigned i = 0; status == SWEEP_RUN && i < r->nnames; i++)
 		r->figures[r->nfigures * r->nnames + i] = sweep_record_figure(record, r->names[i]);
 	r->nfigures += status == SWEEP_RUN;
@@ -108,6 +110,18 @@ bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *e
 	sort(r);
 	sort_reasons(r);
 	return true;
+}
+
+void sweep_rows_keep(struct sweep_rows *r, const struct sweep_set *set)
+{
+	uint64_t n = 0;
+	memset(r->count, 0, sizeof r->count);
+	for (uint64_t i = 0; i < r->n; i++)
+		if (sweep_set_has(set, r->row[i].point)) {
+			r->count[r->row[i].status]++;
+			r->row[n++] = r->row[i];
+		}
+	r->n = n;
 }
 
 void sweep_rows_fini(struct sweep_rows *r)

@@ -9,6 +9,7 @@ enum { SWEEP_ROW_FIGURES = 12, SWEEP_REASONS = 32 };
 
 struct sweep_row {
 	uint64_t point;
+	uint64_t key; /* of its program on its machine; 0: it did not run */
 	uint32_t at; /* of its figures, where it ran */
 	uint8_t status, reason;
 };
@@ -29,6 +30,8 @@ struct sweep_rows {
 
 /* Reads a folder; names[] is set by the caller before. On failure, too, sweep_rows_fini() frees. */
 bool sweep_rows_read(struct sweep_rows *, const char *path, struct npu_error *err);
+/* Those that are in a set stay. */
+void sweep_rows_keep(struct sweep_rows *, const struct sweep_set *);
 void sweep_rows_fini(struct sweep_rows *);
 /* The row of a point, NULL: there is none. */
 const struct sweep_row *sweep_rows_find(const struct sweep_rows *, uint64_t point);
