@@ -217,7 +217,7 @@ static void print_examples(const struct session *s, const struct sweep_rows *row
 	for (uint64_t i = 0; i < rows->n; i++)
 		if (!e.row[rows->row[i].reason])
 			e.row[rows->row[i].reason] = &rows->row[i];
-	sweep_store_read(s->folder, take_example, &e, NULL, &ignored);
+	sweep_store_read(s->folder, rows->space, take_example, &e, NULL, &ignored);
 	for (unsigned i = 0; i < rows->nreasons; i++) {
 		if (e.why[i])
 			printf("%s, as in: %s\n  %s\n", rows->reasons[i], e.why[i], sweep_command(rows->space, e.row[i]->point, text, sizeof text));

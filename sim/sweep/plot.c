@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PICTURES = 4 };
+enum { PICTURES = 4, WIDTH = 720, HEIGHT = 440 }; /* pixels */
 static const char *const pictures[PICTURES] = { "heatmap", "pareto", "sensitivity", "best" };
 
 struct plot {
@@ -116,10 +116,10 @@ static void put_value(FILE *f, double v)
 
 /* ---- scripts ---- */
 
-static void terminal(FILE *f, const struct plot *p, const char *name, bool svg)
+static void terminal(FILE *f, const struct plot *p, const char *name, bool svg, unsigned width, unsigned height)
 {
 	/* Keys hold underscores that are no subscripts. */
-	fprintf(f, "set terminal %s size 720,440 noenhanced\n", svg ? "svg" : "pngcairo");
+	fprintf(f, "set terminal %s size %u,%u noenhanced\n", svg ? "svg" : "pngcairo", width, height);
 	set(f, "output", "%s/%s.%s", p->folder, name, svg ? "svg" : "png");
 }
 
@@ -147,7 +147,7 @@ static bool heatmap(struct plot *p, FILE *f)
 	}
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
-		terminal(f, p, pictures[0], svg);
+		terminal(f, p, pictures[0], svg, WIDTH, HEIGHT);
 		set(f, "title", "best %s of all other axes", p->rows.names[0]);
 		set(f, "xlabel", "%s", s->axes[x].name);
 		set(f, "ylabel", "%s", s->axes[y].name);
@@ -206,12 +206,14 @@ static bool pareto(struct plot *p, FILE *f)
 			if (strcmp(r->names[i], against[k]) == 0 && varies(r, i) && put_front(r, i, n, f))
 				xs[n++] = i;
 	for (unsigned svg = 0; svg < 2 && n; svg++) {
-		fprintf(f, "set terminal %s size %u,%u noenhanced\nset output '%s/%s.%s'\nset multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", svg ? "svg" : "pngcairo",
-			n > 1 ? 1200 : 720, n > 2 ? 880 : 440, p->folder, pictures[1], svg ? "svg" : "png", n > 2 ? 2 : 1, n > 1 ? 2 : 1);
-		for (unsigned k = 0; k < n; k++)
-			fprintf(f, "set title '%s against %s: what nothing beats in both'\nset xlabel '%s'\nset ylabel '%s'\n"
-				   "plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n",
-				r->names[0], r->names[xs[k]], r->names[xs[k]], r->names[0], k, k);
+		terminal(f, p, pictures[1], svg, n > 1 ? 1200 : WIDTH, n > 2 ? 2 * HEIGHT : HEIGHT);
+		fprintf(f, "set multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", n > 2 ? 2 : 1, n > 1 ? 2 : 1);
+		for (unsigned k = 0; k < n; k++) {
+			set(f, "title", "%s against %s: what nothing beats in both", r->names[0], r->names[xs[k]]);
+			set(f, "xlabel", "%s", r->names[xs[k]]);
+			set(f, "ylabel", "%s", r->names[0]);
+			fprintf(f, "plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n", k, k);
+		}
 		fprintf(f, "unset multiplot\nreset\n");
 	}
 	return n > 0;
@@ -238,7 +240,7 @@ static bool bars(struct plot *p, FILE *f)
 		fprintf(f, "\"%s\" %.6g\n", p->space->axes[a].name, sensitivity(p, a));
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
-		terminal(f, p, pictures[2], svg);
+		terminal(f, p, pictures[2], svg, WIDTH, HEIGHT);
 		set(f, "title", "what each axis changes at the best point");
 		set(f, "ylabel", "worst against best %s, %%", p->rows.names[0]);
 		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\n"
@@ -263,7 +265,7 @@ static bool best_for_each(struct plot *p, FILE *f)
 	}
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
-		terminal(f, p, pictures[3], svg);
+		terminal(f, p, pictures[3], svg, WIDTH, HEIGHT);
 		set(f, "title", "best %s for each %s", p->rows.names[0], s->axes[axis].name);
 		set(f, "xlabel", "%s", s->axes[axis].name);
 		set(f, "ylabel", "%s", p->rows.names[0]);
