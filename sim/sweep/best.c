@@ -221,7 +221,7 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 	/* One that was run tells which parameters there are. */
 	for (uint64_t i = 0; i < c->rows.n; i++)
 		if (c->rows.row[i].status == SWEEP_RUN) {
-			if (!sweep_rows_fetch(path, &c->rows.row[i].point, 1, &first, &c->err))
+			if (!sweep_rows_fetch(path, c->rows.space, &c->rows.row[i].point, 1, &first, &c->err))
 				return false;
 			break;
 		}
@@ -232,7 +232,7 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 	c->passing = ok ? sweep_set_new(c->rows.space->points) : NULL;
 	if (ok && !c->passing)
 		ok = npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
-	return ok && sweep_store_read(path, take_point, c, NULL, &c->err) && !c->err.code;
+	return ok && sweep_store_read(path, c->rows.space, take_point, c, NULL, &c->err) && !c->err.code;
 }
 
 static bool choose_figure(struct choice *c, const char *by)
