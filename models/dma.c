@@ -317,7 +317,7 @@ static bool has_entry(const struct dma *d, const struct dma_channel *c)
 
 /* When the next burst of the channel may be issued, its address generator being at rest from `at` on. A new row or page is
  * worked out first, a page when its entry is there; bursts of one row follow one another by a cycle. */
-static void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_t not_before)
+static inline void set_ready(struct dma *d, struct dma_channel *c, uint64_t at, uint64_t not_before)
 {
 	uint64_t before = c->ready, ready;
 	if (reads_table(c))

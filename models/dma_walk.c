@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { PAGE = 4096, TRANSPOSER = 16 };
+enum { TRANSPOSER = 16 };
 
 static const struct npu_dma *as_dma(const struct npu_insn *insn)
 {
@@ -47,12 +47,6 @@ uint32_t dma_most_runs(const struct hw *hw)
 	return (uint32_t)(hw->dma.max_burst / (TRANSPOSER * 4 / 8) + 2);
 }
 
-static void next_piece(struct dma_walk *w)
-{
-	w->more = npu_piece_next(&w->pieces, &w->piece);
-	w->offset = 0;
-}
-
 static void init_geometry(struct dma_walk *w, const struct npu_insn *insn)
 {
 	const struct npu_dma *d = as_dma(insn);
@@ -79,7 +73,8 @@ void dma_walk_init(struct dma_walk *w, const struct hw *hw, const struct npu_pro
 	if (w->run)
 		init_geometry(w, insn);
 	npu_piece_walk_init(&w->pieces, program, insn);
-	next_piece(w);
+	w->more = npu_piece_next(&w->pieces, &w->piece);
+	w->offset = 0;
 }
 
 bool dma_walk_peek(const struct dma_walk *w, struct dma_burst *out)
@@ -114,7 +109,7 @@ static struct dma_run place_run(const struct dma_walk *w, uint64_t r, uint64_t c
 	return (struct dma_run){ w->local + (uint32_t)(bit / 8), (uint32_t)((n * w->bits + 7) / 8) };
 }
 
-static uint32_t place_runs(const struct dma_walk *w, uint64_t bytes, struct dma_run *runs)
+uint32_t dma_walk_runs(const struct dma_walk *w, uint64_t bytes, struct dma_run *runs)
 {
 	uint32_t n = 0;
 	uint64_t element = w->offset * 8 / w->bits, end = (w->offset + bytes) * 8 / w->bits;
@@ -136,21 +131,9 @@ static uint32_t place_runs(const struct dma_walk *w, uint64_t bytes, struct dma_
 	return n;
 }
 
-void dma_walk_next(struct dma_walk *w, struct dma_burst *out, struct dma_run *runs)
+void dma_walk_next_piece(struct dma_walk *w)
 {
-	uint64_t addr = w->piece.dram + w->offset, left = w->piece.bytes - w->offset;
-	uint64_t to_page = PAGE - addr % PAGE;
-	uint64_t bytes = left < w->max_burst ? left : w->max_burst;
-	bytes = bytes < to_page ? bytes : to_page;
-	*out = (struct dma_burst){ .addr = addr, .bytes = (uint32_t)bytes, .entry = w->piece.entry,
-				   .new_descriptor = dma_walk_is_at_descriptor(w), .nruns = 1 };
-	if (w->run)
-		out->nruns = place_runs(w, bytes, runs);
-	else
-		*runs = (struct dma_run){ w->piece.local + (uint32_t)w->offset, (uint32_t)bytes };
-	w->offset += bytes;
-	if (w->offset == w->piece.bytes) {
-		w->strip++;
-		next_piece(w);
-	}
+	w->strip++;
+	w->more = npu_piece_next(&w->pieces, &w->piece);
+	w->offset = 0;
 }

@@ -17,6 +17,7 @@ struct dma_run {
 	uint32_t bytes;
 };
 
+enum { DMA_PAGE = 4096 };
 /* Contiguous DRAM bytes, at most dma.max_burst and inside one 4 KiB page. */
 struct dma_burst {
 	uint64_t addr;
@@ -61,8 +62,26 @@ static inline bool dma_walk_is_at_descriptor(const struct dma_walk *w)
 {
 	return w->offset == 0 && w->piece.new_descriptor;
 }
+/* The local runs of the next `bytes` of the piece, where it has runs; their number. */
+uint32_t dma_walk_runs(const struct dma_walk *, uint64_t bytes, struct dma_run *runs);
+void dma_walk_next_piece(struct dma_walk *);
 /* The next burst, which must exist; `runs` has room for dma_most_runs. */
-void dma_walk_next(struct dma_walk *, struct dma_burst *out, struct dma_run *runs);
+static inline void dma_walk_next(struct dma_walk *w, struct dma_burst *out, struct dma_run *runs)
+{
+	uint64_t addr = w->piece.dram + w->offset, left = w->piece.bytes - w->offset;
+	uint64_t to_page = DMA_PAGE - addr % DMA_PAGE;
+	uint64_t bytes = left < w->max_burst ? left : w->max_burst;
+	bytes = bytes < to_page ? bytes : to_page;
+	*out = (struct dma_burst){ .addr = addr, .bytes = (uint32_t)bytes, .entry = w->piece.entry,
+				   .new_descriptor = dma_walk_is_at_descriptor(w), .nruns = 1 };
+	if (w->run)
+		out->nruns = dma_walk_runs(w, bytes, runs);
+	else
+		*runs = (struct dma_run){ w->piece.local + (uint32_t)w->offset, (uint32_t)bytes };
+	w->offset += bytes;
+	if (w->offset == w->piece.bytes)
+		dma_walk_next_piece(w);
+}
 
 #ifdef __cplusplus
 }

@@ -239,28 +239,21 @@ static inline __attribute__((always_inline)) void run_cycles(const struct bank_m
 	}
 }
 
-/* How many of `n` beats of a burst pass before one that asks for banks of `ask`, which has the asks of the cycles that they
- * fall into. */
+/* How many of `n` beats of a burst, or of those in its row of banks, pass before one that asks for banks of `ask`, which has
+ * the asks of the cycles that they fall into. */
 static uint64_t beats_free(const struct bank_map *map, struct burst *b, const uint64_t *ask, uint64_t n)
 {
-	struct place at = b->place;
+	struct place *at = &b->place;
 	uint32_t words = b->regular;
-	/* Its last word in the group is behind them all, but for the last beat of a burst. */
-	if (n > 1 && n * words > (uint64_t)at.behind)
-		n = 1;
-	uint64_t row = ((UINT64_C(1) << words) - 1) << at.base, k = 0;
-	while (k < n && !((row << at.bank) & ask[k])) {
+	/* Up to the end of the row of banks; behind it the next beat is another one. */
+	if (n > 1 && at->bank + n * words > map->group_banks)
+		n = (map->group_banks - at->bank) / words;
+	uint64_t banks = burst_beat(b), k = 0;
+	while (k < n && !(banks & ask[k])) {
+		banks <<= words;
 		k++;
-		at.bank += words;
-		if (at.bank + words <= map->group_banks)
-			continue;
-		if (at.bank < map->group_banks)
-			break;
-		at.bank = 0;
 	}
-	at.word += (uint32_t)k * words;
-	at.behind -= (int32_t)((uint32_t)k * words);
-	b->place = at.behind > 0 ? at : place_of(map, at.word);
+	place_move(map, at, (uint32_t)k * words, (uint32_t)k * words);
 	return k;
 }
 
