@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgvc behind a fork: what it keeps, prints or gets lost in stays there. */
+/* libgvc behind a fork: what it keeps, prints or gets lost in stays there. It is loaded there, too: who draws nothing need not
+ * wait for it at every start. */
 #include "sim/graphviz.h"
 
 #include "sim/output.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <graphviz/gvc.h>
 #include <signal.h>
@@ -45,17 +47,47 @@ void graphviz_quote(const char *text, FILE *out)
 	fputc('"', out);
 }
 
+/* What is called of libgvc and, behind it, libcgraph. */
+struct gvc {
+	__typeof__(gvContext) *context;
+	__typeof__(gvLayout) *layout;
+	__typeof__(gvRender) *render;
+	__typeof__(agmemread) *read;
+	__typeof__(agseterr) *set_error;
+};
+
+static void *symbol(void *library, const char *name)
+{
+	return library ? dlsym(library, name) : NULL;
+}
+
+static bool load(struct gvc *g)
+{
+	void *library = dlopen(NPUSIM_LIBGVC, RTLD_NOW | RTLD_GLOBAL);
+	*(void **)&g->context = symbol(library, "gvContext");
+	*(void **)&g->layout = symbol(library, "gvLayout");
+	*(void **)&g->render = symbol(library, "gvRender");
+	*(void **)&g->read = symbol(library, "agmemread");
+	*(void **)&g->set_error = symbol(library, "agseterr");
+	return g->context && g->layout && g->render && g->read && g->set_error;
+}
+
+enum { DRAWN, FAILED, NOT_LOADED }; /* exit statuses of the child */
+
 static _Noreturn void be_child(const char *dot, const char *format, FILE *out, unsigned seconds)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, SIG_DFL);
 	alarm(seconds);
-	agseterr(AGMAX);
-	GVC_t *gvc = gvContext();
-	Agraph_t *graph = gvc ? agmemread(dot) : NULL;
-	if (!graph || gvLayout(gvc, graph, "dot") != 0 || gvRender(gvc, graph, format, out) != 0 || fflush(out) != 0)
-		_exit(1);
-	_exit(0);
+	struct gvc g;
+	if (!load(&g))
+		_exit(NOT_LOADED);
+	g.set_error(AGMAX);
+	GVC_t *gvc = g.context();
+	Agraph_t *graph = gvc ? g.read(dot) : NULL;
+	if (!graph || g.layout(gvc, graph, "dot") != 0 || g.render(gvc, graph, format, out) != 0 || fflush(out) != 0)
+		_exit(FAILED);
+	_exit(DRAWN);
 }
 
 static bool render(const char *dot, const char *format, FILE *out, unsigned seconds, struct npu_error *err)
@@ -69,8 +101,11 @@ static bool render(const char *dot, const char *format, FILE *out, unsigned seco
 		be_child(dot, format, out, seconds);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == DRAWN)
 		return true;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_LOADED)
+		return npu_fail(err, NPU_ERR_IO, "Graphviz (%s) cannot be loaded; a .dot file has the graph itself",
+				NPUSIM_LIBGVC);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		return npu_fail(err, NPU_ERR_VALUE, "Graphviz had not laid it out after %u s; a .dot file has the graph itself", seconds);
 	return npu_fail(err, NPU_ERR_IO, "Graphviz failed; a .dot file has the graph itself");
