@@ -349,10 +349,9 @@ static void find_bytes(struct dma *d)
 	d->dram_begin = d->paged ? 0 : UINT64_MAX;
 	d->dram_end = d->paged ? UINT64_MAX : 0;
 	for (unsigned i = 0; i < d->in_service && !d->paged; i++) {
-		const struct npu_dma *p = &d->channel[d->age[i]].walk.insn->dma;
-		struct npu_matrix m = { p->rows, p->cols, (enum npu_dtype)p->dtype, p->dram_layout, p->dram_stride };
-		d->dram_begin = min(d->dram_begin, p->dram);
-		d->dram_end = max(d->dram_end, p->dram + npu_matrix_extent(&m));
+		const struct dma_channel *c = &d->channel[d->age[i]];
+		d->dram_begin = min(d->dram_begin, c->walk.insn->dma.dram);
+		d->dram_end = max(d->dram_end, c->dram_end);
 	}
 }
 
@@ -374,6 +373,11 @@ static void accept(void *self, uint64_t now, uint32_t number)
 	c->has_hull = d->asked == number && d->has_hull;
 	c->hull = d->hull;
 	d->paged += is_paged(insn);
+	if (!d->store && !is_paged(insn)) {
+		const struct npu_dma *p = &insn->dma;
+		struct npu_matrix m = { p->rows, p->cols, (enum npu_dtype)p->dtype, p->dram_layout, p->dram_stride };
+		c->dram_end = p->dram + npu_matrix_extent(&m);
+	}
 	if (is_paged(insn)) {
 		c->table = insn->paged.table;
 		c->entry = insn->paged.first / insn->paged.page_rows;

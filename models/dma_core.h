@@ -36,6 +36,7 @@ struct dma_channel {
 	uint32_t oldest, youngest; /* bursts in flight, DMA_NO_BURST */
 	uint32_t away;           /* bursts of which no answer is known */
 	uint64_t last_answer;
+	uint64_t dram_end;       /* load that is not paged: behind the last byte that it reads */
 	struct dma_hull hull;    /* what it writes, once asked for */
 	bool has_hull;
 	uint32_t table;          /* block table */

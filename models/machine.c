@@ -111,8 +111,10 @@ static bool build(struct machine *m, unsigned ideal, const struct machine_wake *
 	m->sequencer = sequencer_new(m->program, &config, &up, &m->probe, wake);
 	if (!m->memory || !m->crossing || !m->semaphores || !m->sequencer)
 		return false;
-	crossing_attach(m->crossing, CROSSING_FETCH, &(struct crossing_user){ .ctx = m->sequencer, .done = fetched,
-									      .earliest = earliest_fetch });
+	if (config.fetch_buffer)
+		crossing_attach(m->crossing, CROSSING_FETCH,
+				&(struct crossing_user){ .ctx = m->sequencer, .done = fetched,
+							 .earliest = earliest_fetch });
 	return build_engines(m, ideal, wake);
 }
 
