@@ -235,6 +235,7 @@ struct channel {
 	uint64_t command_free[2]; /* command buses */
 	uint64_t rest;            /* rows and refresh known at the last column decision come no sooner */
 	bool rolls;               /* the next burst follows the last train without a gap, as far as known */
+	uint32_t ready;           /* bursts of the train that was put off, as far as its banks are concerned; 0: unknown */
 	uint64_t age;
 	uint64_t data_from, data_end; /* the last interval of data on the bus, which may still grow */
 	uint64_t write_due;           /* no waiting write is overdue before this */
@@ -500,7 +501,7 @@ struct train {
 };
 
 /* train.c: bursts of a train of a piece with more than one to go, that start before `before` */
-uint32_t dram_train_length(const struct dram *, const struct channel *, const struct train *, uint64_t before);
+uint32_t dram_train_length(const struct dram *, struct channel *, const struct train *, uint64_t before);
 void dram_train(struct dram *, struct channel *, const struct train *); /* it goes */
 
 /* scheduler.c: takes the decisions of a channel before `stop` and before d->limit; sets ch->due */

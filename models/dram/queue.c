@@ -255,6 +255,7 @@ IN_LINE void add_entries(struct dram *d, struct channel *ch, struct queue *q, st
 	else
 		add_lanes(d, ch, q, p, id);
 	ch->age += p->bursts;
+	ch->ready = 0;
 	q->used += p->bursts;
 	/* What waits for the data clock is chosen anew when somebody comes: an older row may have opened meanwhile. */
 	struct choice *next = &ch->queue[ch->drain].next[COLUMN];

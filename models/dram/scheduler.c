@@ -571,6 +571,7 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		return true;
 	}
 	choose_direction(d, ch);
+	ch->ready = 0;
 	stop = min64(stop, d->limit);
 	uint64_t news = ch->full_clk > ch->now ? min64(entry, ch->full_clk) : entry;
 	/* An overdue write may change the direction at any command. */

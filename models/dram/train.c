@@ -225,12 +225,12 @@ IN_LINE void piece_advances(struct dram *d, struct channel *ch, const struct tra
 		dram_piece_done(d, p, ch->data_end + d->config.back_delay);
 }
 
-uint32_t dram_train_length(const struct dram *d, const struct channel *ch, const struct train *t, uint64_t before)
+uint32_t dram_train_length(const struct dram *d, struct channel *ch, const struct train *t, uint64_t before)
 {
 	uint32_t step = d->plan.burst_clk;
 	if (t->clk + step >= before || d->plan.column_gaps[t->p->write].same_rank > step)
 		return 1;
-	uint32_t bursts = ready(d, ch, t);
+	uint32_t bursts = ch->ready = ch->ready ? ch->ready : ready(d, ch, t);
 	if (bursts > 1)
 		bursts = undisturbed(d, ch, t->q, bursts);
 	while (t->clk + (bursts - 1) * step >= before)
@@ -257,6 +257,7 @@ static OUT_OF_LINE void write_train(struct dram *d, struct channel *ch, const st
 
 void dram_train(struct dram *d, struct channel *ch, const struct train *t)
 {
+	ch->ready = 0;
 	if (d->watched)
 		watch(d, ch, t);
 	if (t->p->write)
