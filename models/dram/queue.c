@@ -87,8 +87,15 @@ void dram_row_opened(const struct dram *d, struct channel *ch, uint32_t bank, ui
 		struct queue *q = &ch->queue[w];
 		if (!(q->set[ACTIVATE] & bit(bank)))
 			continue;
-		find_hit(ch, q, bank, q->head[bank], row);
-		move(ch, q, ACTIVATE, kind_of(d, ch, q, bank), bank);
+		uint16_t head = q->head[bank];
+		if (ch->entry[head].row == row) { /* whom it was opened for */
+			q->first_hit[bank] = head;
+			q->hit_age[bank] = q->head_age[bank];
+			move(ch, q, ACTIVATE, COLUMN, bank);
+		} else {
+			find_hit(ch, q, bank, head, row);
+			move(ch, q, ACTIVATE, kind_of(d, ch, q, bank), bank);
+		}
 	}
 }
 
@@ -178,8 +185,10 @@ static void next_burst(const struct dram *d, struct queue *q, struct entry *e, u
 
 void dram_other_row(const struct dram *d, struct channel *ch, struct queue *q, uint32_t bank)
 {
-	find_hit(ch, q, bank, q->head[bank], ch->bank[bank].row);
-	sort_bank(d, ch, q, bank);
+	uint16_t head = q->head[bank];
+	find_hit(ch, q, bank, ch->entry[head].next, ch->bank[bank].row);
+	if (q->first_hit[bank] == NO_ENTRY || must_yield(d, ch, q, bank))
+		move(ch, q, COLUMN, PRECHARGE, bank);
 }
 
 void dram_lane_advances(const struct dram *d, struct channel *ch, struct queue *q, uint16_t at, uint32_t bursts)
