@@ -315,9 +315,8 @@ IN_LINE uint64_t undisputed(const struct dram *d, struct channel *ch, const stru
 }
 
 /* When a row hit older than the next one of `bank` may go. */
-static uint64_t older_hit(const struct dram *d, const struct channel *ch, uint32_t bank)
+static uint64_t older_hit(const struct dram *d, const struct channel *ch, const struct queue *q, uint32_t bank)
 {
-	const struct queue *q = &ch->queue[ch->drain];
 	uint64_t clk = NEVER;
 	for (bank_set hits = q->set[COLUMN] & ~ch->blocked; hits; hits &= hits - 1)
 		if (q->hit_age[lowest(hits)] < q->hit_age[bank])
@@ -326,13 +325,13 @@ static uint64_t older_hit(const struct dram *d, const struct channel *ch, uint32
 }
 
 /* Until when the piece of the bank's next row hit, just chosen for clk, may go on. */
-static uint64_t may_go_on(const struct dram *d, struct channel *ch, uint32_t bank, uint64_t clk)
+static uint64_t may_go_on(const struct dram *d, struct channel *ch, const struct queue *q, uint32_t bank, uint64_t clk)
 {
-	const struct entry *e = &ch->entry[ch->queue[ch->drain].first_hit[bank]];
+	const struct entry *e = &ch->entry[q->first_hit[bank]];
 	if (piece_of(d, e->piece)->left == 1)
 		return 0;
 	uint64_t before = undisputed(d, ch, preparing(ch));
-	return before <= clk + d->plan.burst_clk ? before : min64(before, older_hit(d, ch, bank));
+	return before <= clk + d->plan.burst_clk ? before : min64(before, older_hit(d, ch, q, bank));
 }
 
 /* Would the next decision, were it taken anew, be the next row hit of `bank`, right behind the last burst? It is the
@@ -425,9 +424,9 @@ static inline void issue_columns(struct dram *d, struct channel *ch, struct trai
 
 /* It moves every later command of its kind, and takes a slot that a CAS may have counted on. Choices of a queue that is
  * not at work are forgotten before it is. */
-IN_LINE void row_command(const struct dram *d, struct channel *ch, struct queue *rows, enum kind kind)
+IN_LINE void row_command(const struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, enum kind kind)
 {
-	struct choice *column = &ch->queue[ch->drain].next[COLUMN];
+	struct choice *column = &q->next[COLUMN];
 	rows->next[kind].exact = false;
 	if (d->config.tCAS && column->clk > ch->data_end)
 		column->exact = false;
@@ -440,11 +439,11 @@ static void open_row(struct dram *d, struct channel *ch, uint32_t bank, uint32_t
 	dram_row_opened(d, ch, bank, row);
 }
 
-static void activate(struct dram *d, struct channel *ch, struct queue *rows, uint32_t bank, uint64_t clk)
+static void activate(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank, uint64_t clk)
 {
 	uint32_t row = ch->entry[rows->head[bank]].row;
 	dram_act(d, ch, bank, row, clk);
-	row_command(d, ch, rows, ACTIVATE);
+	row_command(d, ch, q, rows, ACTIVATE);
 	if (d->config.tAAD == 0) {
 		open_row(d, ch, bank, row);
 		return;
@@ -455,34 +454,35 @@ static void activate(struct dram *d, struct channel *ch, struct queue *rows, uin
 	ch->blocked |= bit(bank);
 }
 
-static void activate2(struct dram *d, struct channel *ch, struct queue *rows, uint64_t clk)
+static void activate2(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint64_t clk)
 {
 	uint32_t bank = ch->act1_bank;
 	dram_act2(d, ch, bank, ch->act1_row, clk);
-	row_command(d, ch, rows, ACTIVATE);
+	row_command(d, ch, q, rows, ACTIVATE);
 	ch->act1_bank = NO_BANK;
 	ch->blocked &= ~bit(bank) | ch->rank[d->plan.rank_of[bank]].refresh.banks;
 	open_row(d, ch, bank, ch->act1_row);
 }
 
-static void precharge(struct dram *d, struct channel *ch, struct queue *rows, uint32_t bank, uint64_t clk)
+static void precharge(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank, uint64_t clk)
 {
 	dram_pre(d, ch, bank, ch->bank[bank].row, clk);
-	row_command(d, ch, rows, PRECHARGE);
+	row_command(d, ch, q, rows, PRECHARGE);
 	d->stats.precharges++;
 	ch->bank[bank].conflict = true;
 	dram_row_closed(ch, bank);
 }
 
-static inline void issue_row(struct dram *d, struct channel *ch, struct queue *rows, const struct verdict *v)
+static inline void issue_row(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
+			     const struct verdict *v)
 {
 	ch->now = v->clk;
 	if (v->what == TAKE_ACT)
-		activate(d, ch, rows, v->bank, v->clk);
+		activate(d, ch, q, rows, v->bank, v->clk);
 	else if (v->what == TAKE_ACT2)
-		activate2(d, ch, rows, v->clk);
+		activate2(d, ch, q, rows, v->clk);
 	else
-		precharge(d, ch, rows, v->bank, v->clk);
+		precharge(d, ch, q, rows, v->bank, v->clk);
 }
 
 /* Gives the turn to the direction that ought to have it; rows just opened for the turn that ends are used first. */
@@ -517,10 +517,10 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
 }
 
 /* True when the train, or what follows it, waits for the next call. */
-static bool start_columns(struct dram *d, struct channel *ch, const struct verdict *v, uint64_t stop)
+static bool start_columns(struct dram *d, struct channel *ch, struct queue *q, const struct verdict *v, uint64_t stop)
 {
 	struct train t;
-	if (!next_train(d, ch, &ch->queue[ch->drain], v->bank, v->clk, may_go_on(d, ch, v->bank, v->clk), stop, &t))
+	if (!next_train(d, ch, q, v->bank, v->clk, may_go_on(d, ch, q, v->bank, v->clk), stop, &t))
 		return true;
 	ch->now = v->clk;
 	issue_columns(d, ch, &t, stop);
@@ -592,8 +592,8 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		}
 		ch->due = next.clk;
 		if (next.what == TAKE_COLUMN)
-			return start_columns(d, ch, &next, stop);
-		issue_row(d, ch, rows, &next);
+			return start_columns(d, ch, q, &next, stop);
+		issue_row(d, ch, q, rows, &next);
 		if (overdue)
 			return false;
 	}
