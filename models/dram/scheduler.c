@@ -175,7 +175,7 @@ IN_LINE uint64_t first_column(const struct dram *d, struct channel *ch, struct q
 {
 	const struct choice *next = &q->next[COLUMN];
 	uint64_t floor = max64(ch->command_free[0], ch->now);
-	if (q->set[COLUMN] && !(next->exact && next->clk >= floor))
+	if (!(next->exact && next->clk >= floor) && q->set[COLUMN])
 		scan_columns(d, ch, q, floor);
 	return next->clk;
 }
@@ -209,8 +209,6 @@ IN_LINE void first_command(const struct dram *d, struct channel *ch, struct queu
 	v->rest = NEVER;
 	v->what = TAKE_COLUMN;
 	v->bank = q->next[COLUMN].bank;
-	if (act_next->clk >= NEVER && pre_next->clk >= NEVER && !two_steps)
-		return;
 	uint64_t floor = max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now);
 	if (two_steps && second_step_first(d, ch, floor, column)) {
 		*v = (struct verdict){ floor, floor, TAKE_ACT2, NO_BANK };
@@ -473,7 +471,7 @@ static void precharge(struct dram *d, struct channel *ch, struct queue *q, struc
 	dram_row_closed(ch, bank);
 }
 
-static inline void issue_row(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
+IN_LINE void issue_row(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
 			     const struct verdict *v)
 {
 	ch->now = v->clk;
@@ -517,12 +515,12 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
 }
 
 /* True when the train, or what follows it, waits for the next call. */
-static bool start_columns(struct dram *d, struct channel *ch, struct queue *q, const struct verdict *v, uint64_t stop)
+static bool start_columns(struct dram *d, struct channel *ch, struct queue *q, uint32_t bank, uint64_t clk, uint64_t stop)
 {
 	struct train t;
-	if (!next_train(d, ch, q, v->bank, v->clk, may_go_on(d, ch, q, v->bank, v->clk), stop, &t))
+	if (!next_train(d, ch, q, bank, clk, may_go_on(d, ch, q, bank, clk), stop, &t))
 		return true;
-	ch->now = v->clk;
+	ch->now = clk;
 	issue_columns(d, ch, &t, stop);
 	return ch->rolls;
 }
@@ -542,14 +540,16 @@ static bool roll_on(struct dram *d, struct channel *ch, uint64_t stop)
 	return ch->rolls;
 }
 
-/* What may come before the next command: the limit, whatever else there is to look at, or refresh. Sets ch->due. */
-static OUT_OF_LINE bool other_news(struct dram *d, struct channel *ch, struct verdict *next, uint64_t news, uint64_t stop)
+/* What may come before the next command at clk: the limit, whatever else there is to look at, or refresh. Sets ch->due
+ * and ch->rest. */
+static OUT_OF_LINE bool other_news(struct dram *d, struct channel *ch, uint64_t clk, uint64_t rest, uint64_t news,
+				   uint64_t stop)
 {
 	struct refresh_step refresh = { ch->refresh_due, REFRESH_NONE, 0, 0 };
-	if (refresh.clk <= next->clk)
+	if (refresh.clk <= clk)
 		refresh = dram_refresh_next(d, ch, max64(ch->command_free[d->plan.bus_of[DRAM_ACT]], ch->now));
-	ch->due = min64(news, min64(refresh.clk, next->clk));
-	next->rest = min64(next->rest, refresh.clk);
+	ch->due = min64(news, min64(refresh.clk, clk));
+	ch->rest = min64(rest, refresh.clk);
 	if (ch->due >= stop)
 		return true;
 	if (news == ch->due) {
@@ -584,15 +584,14 @@ static bool decide(struct dram *d, struct channel *ch, uint64_t entry, uint64_t 
 		struct verdict next;
 		first_command(d, ch, q, rows, &next);
 		if (next.clk >= end || ch->refresh_due <= next.clk) {
-			if (other_news(d, ch, &next, news, stop))
+			if (other_news(d, ch, next.clk, next.rest, news, stop))
 				return ch->due >= stop;
-			ch->rest = next.rest;
 		} else {
 			ch->rest = min64(next.rest, ch->refresh_due);
 		}
 		ch->due = next.clk;
 		if (next.what == TAKE_COLUMN)
-			return start_columns(d, ch, q, &next, stop);
+			return start_columns(d, ch, q, next.bank, next.clk, stop);
 		issue_row(d, ch, q, rows, &next);
 		if (overdue)
 			return false;
