@@ -422,7 +422,8 @@ static inline void issue_columns(struct dram *d, struct channel *ch, struct trai
 
 /* It moves every later command of its kind, and takes a slot that a CAS may have counted on. Choices of a queue that is
  * not at work are forgotten before it is. */
-IN_LINE void row_command(const struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, enum kind kind)
+IN_LINE void row_command(const struct dram *d, struct channel *ch, struct queue *q, struct queue *rows,
+			 enum kind kind)
 {
 	struct choice *column = &q->next[COLUMN];
 	rows->next[kind].exact = false;
@@ -437,7 +438,8 @@ static void open_row(struct dram *d, struct channel *ch, uint32_t bank, uint32_t
 	dram_row_opened(d, ch, bank, row);
 }
 
-static void activate(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank, uint64_t clk)
+static void activate(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank,
+		     uint64_t clk)
 {
 	uint32_t row = ch->entry[rows->head[bank]].row;
 	dram_act(d, ch, bank, row, clk);
@@ -462,7 +464,8 @@ static void activate2(struct dram *d, struct channel *ch, struct queue *q, struc
 	open_row(d, ch, bank, ch->act1_row);
 }
 
-static void precharge(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank, uint64_t clk)
+static void precharge(struct dram *d, struct channel *ch, struct queue *q, struct queue *rows, uint32_t bank,
+		     uint64_t clk)
 {
 	dram_pre(d, ch, bank, ch->bank[bank].row, clk);
 	row_command(d, ch, q, rows, PRECHARGE);
@@ -515,7 +518,8 @@ static bool idle(struct dram *d, struct channel *ch, uint64_t entry)
 }
 
 /* True when the train, or what follows it, waits for the next call. */
-static bool start_columns(struct dram *d, struct channel *ch, struct queue *q, uint32_t bank, uint64_t clk, uint64_t stop)
+static bool start_columns(struct dram *d, struct channel *ch, struct queue *q, uint32_t bank, uint64_t clk,
+			  uint64_t stop)
 {
 	struct train t;
 	if (!next_train(d, ch, q, bank, clk, may_go_on(d, ch, q, bank, clk), stop, &t))
