@@ -3,6 +3,7 @@
 #include "sim/forks.h"
 
 #include "sim/child.h"
+#include "sim/plugin.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -54,6 +55,8 @@ static bool finish(struct fork *c, const struct forks *f, struct npu_error *err)
 	const char *name = f->name(f->ctx, c->i);
 	struct head head;
 	if (c->child.got != size_of(f)) {
+		if (plugin_ended_in(c->child.pid, status, err))
+			return false;
 		if (WIFSIGNALED(status))
 			return npu_fail(err, NPU_ERR_MEMORY, "%s: the process that ran it was ended by signal %d", name, WTERMSIG(status));
 		return npu_fail(err, NPU_ERR_IO, "%s: the process that ran it told nothing", name);

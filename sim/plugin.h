@@ -31,6 +31,9 @@ bool is_plugin(const char *word);
 bool plugin_fork(const struct cli *, int *status);
 /* When all is done and printed: in the child, what a plug-in does at the end of a process is a call into it, too. */
 void plugin_end(int status);
+/* Whether a child of the process that holds the plug-in ended, with this status of waitpid(), during a call into it; then the
+ * error says so. */
+bool plugin_ended_in(long pid, int wait_status, struct npu_error *);
 /* The kernel of a plug-in, loaded and found to be well-formed; valid as long as the process lives. Its functions are
  * watched. NULL with an error. A process loads one plug-in. */
 const struct npu_kernel *plugin_kernel(const char *path, struct npu_error *);

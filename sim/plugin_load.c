@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ static struct plugin {
 	struct npu_kernel own;    /* as the plug-in has it, with this npusim's idea of the structs */
 	struct npu_kernel kernel; /* the same with watched functions */
 	struct npu_param params[NPU_MAX_PARAMS];
+	struct plugin_caller *caller; /* of the process `caller_pid` */
+	pid_t caller_pid;
 	int calls; /* that have begun and not ended */
 	pid_t pid;
 	int out;                       /* stdout, put aside during a call */
@@ -35,6 +38,46 @@ static struct plugin {
 void plugin_watched_by(struct plugin_watch *watch)
 {
 	plugin.watch = watch;
+	plugin.caller = watch ? &watch->callers[0] : NULL;
+	plugin.caller_pid = getpid();
+	if (watch)
+		watch->callers[0].pid = plugin.caller_pid;
+}
+
+/* What simulates for the child calls in a process of its own. NULL: nobody watches. */
+static struct plugin_caller *caller_of_this_process(void)
+{
+	pid_t pid = getpid();
+	if (!plugin.watch || plugin.caller_pid == pid)
+		return plugin.caller;
+	plugin.caller_pid = pid;
+	plugin.caller = NULL;
+	for (unsigned i = 1; i < PLUGIN_CALLERS && !plugin.caller; i++) {
+		int nobody = 0;
+		if (atomic_compare_exchange_strong(&plugin.watch->callers[i].pid, &nobody, pid))
+			plugin.caller = &plugin.watch->callers[i];
+	}
+	return plugin.caller;
+}
+
+/* For others to have; the first one stays the child's. */
+static void leave_caller(void)
+{
+	if (!plugin.caller || plugin.caller == &plugin.watch->callers[0])
+		return;
+	plugin.caller->pid = 0;
+	plugin.caller = NULL;
+	plugin.caller_pid = 0;
+}
+
+bool plugin_ended_in(long pid, int wait_status, struct npu_error *err)
+{
+	for (unsigned i = 1; plugin.watch && i < PLUGIN_CALLERS; i++) {
+		const struct plugin_caller *c = &plugin.watch->callers[i];
+		if (c->pid == pid && c->call != PLUGIN_CALL_NONE)
+			return plugin_ended(plugin.path, c, plugin.watch->most_bytes, wait_status, err);
+	}
+	return false;
 }
 
 /* What a descriptor is, all zero when it is not open. */
@@ -55,11 +98,12 @@ static void enter(enum plugin_call call)
 	plugin.out_file = file_of(plugin.out);
 	plugin.err_file = file_of(STDERR_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	if (!plugin.watch)
+	struct plugin_caller *caller = caller_of_this_process();
+	if (!caller)
 		return;
-	plugin.watch->base_bytes = plugin_resident(getpid());
-	plugin.watch->since_ns = plugin_now_ns();
-	plugin.watch->call = call;
+	caller->base_bytes = plugin_resident(getpid());
+	caller->since_ns = plugin_now_ns();
+	caller->call = call;
 }
 
 /* Whether a descriptor that was open before the call is still what it was. */
@@ -76,14 +120,14 @@ static void leave(void)
 	/* A fork of the plug-in that it let go on. */
 	if (getpid() != plugin.pid)
 		_exit(1);
-	if (plugin.watch && (!is_still(STDERR_FILENO, &plugin.err_file) || !is_still(plugin.out, &plugin.out_file))) {
-		plugin.watch->closed = true;
+	struct plugin_caller *caller = plugin.caller;
+	if (caller && (!is_still(STDERR_FILENO, &plugin.err_file) || !is_still(plugin.out, &plugin.out_file))) {
+		caller->closed = true;
 		_exit(1);
 	}
 	/* A call may be too short for the one that watches to see what it took. */
-	if (plugin.watch && plugin.watch->most_bytes &&
-	    plugin_resident(getpid()) > plugin.watch->base_bytes + plugin.watch->most_bytes) {
-		plugin.watch->too_much = true;
+	if (caller && plugin.watch->most_bytes && plugin_resident(getpid()) > caller->base_bytes + plugin.watch->most_bytes) {
+		caller->too_much = true;
 		_exit(1);
 	}
 	/* Where the plug-in closed it, what it printed would go to the report. */
@@ -93,8 +137,9 @@ static void leave(void)
 		close(plugin.out);
 	else
 		close(STDOUT_FILENO); /* as it was */
-	if (plugin.watch)
-		plugin.watch->call = PLUGIN_CALL_NONE;
+	if (caller)
+		caller->call = PLUGIN_CALL_NONE;
+	leave_caller();
 }
 
 void plugin_end(int status)

@@ -65,32 +65,34 @@ struct child {
 	struct npu_error err; /* the limit that it exceeded */
 };
 
-static enum plugin_call call_of(const struct child *c)
+bool plugin_took_too_much(const char *path, enum plugin_call call, uint64_t most_bytes, struct npu_error *err)
 {
-	return (enum plugin_call)c->watch->call;
-}
-
-static bool takes_too_much(struct child *c)
-{
-	return npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0,
-			   "%s took more than %s of memory (--plugin-memory sets the limit)", call_text(call_of(c)),
-			   npu_bytes_text(c->limits.bytes).text);
+	return npu_fail_at(err, NPU_ERR_PLUGIN, path, 0, 0, "%s took more than %s of memory (--plugin-memory sets the limit)",
+			   call_text(call), npu_bytes_text(most_bytes).text);
 }
 
 /* Sets the error of a call that takes too long or too much. */
-static bool within_limits(struct child *c)
+static bool is_within_limits(struct child *c, const struct plugin_caller *caller)
 {
-	enum plugin_call call = call_of(c);
-	uint64_t since = c->watch->since_ns, now = plugin_now_ns();
-	if (call == PLUGIN_CALL_NONE)
+	enum plugin_call call = (enum plugin_call)caller->call;
+	uint64_t since = caller->since_ns, now = plugin_now_ns();
+	if (!caller->pid || call == PLUGIN_CALL_NONE)
 		return true;
 	if (c->limits.seconds > 0 && now > since && (double)(now - since) * 1e-9 > c->limits.seconds)
 		return npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0,
 				   "%s has not returned after %g s (--plugin-timeout sets the limit)", call_text(call),
 				   c->limits.seconds);
-	uint64_t base = c->watch->base_bytes, resident = plugin_resident(c->pid);
+	uint64_t base = caller->base_bytes, resident = c->limits.bytes ? plugin_resident(caller->pid) : 0;
 	if (c->limits.bytes && resident > base && resident - base > c->limits.bytes)
-		return takes_too_much(c);
+		return plugin_took_too_much(c->path, call, c->limits.bytes, &c->err);
+	return true;
+}
+
+static bool within_limits(struct child *c)
+{
+	for (unsigned i = 0; i < PLUGIN_CALLERS; i++)
+		if (!is_within_limits(c, &c->watch->callers[i]))
+			return false;
 	return true;
 }
 
@@ -193,30 +195,32 @@ static int await(struct child *c, int alive)
 	}
 }
 
-static void tell(struct child *c, const char *what)
+bool plugin_ended(const char *path, const struct plugin_caller *caller, uint64_t most_bytes, int wait_status, struct npu_error *err)
 {
-	npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0, "%s %s", call_text(call_of(c)), what);
+	enum plugin_call call = (enum plugin_call)caller->call;
+	char what[128];
+	if (caller->too_much) {
+		plugin_took_too_much(path, call, most_bytes, err);
+		return true;
+	}
+	if (caller->closed)
+		snprintf(what, sizeof what, "closed a descriptor that it had not opened");
+	else if (WIFEXITED(wait_status))
+		snprintf(what, sizeof what, "called exit(%d)", WEXITSTATUS(wait_status));
+	else
+		snprintf(what, sizeof what, "crashed: %s (signal %d)", strsignal(WTERMSIG(wait_status)), WTERMSIG(wait_status));
+	npu_fail_at(err, NPU_ERR_PLUGIN, path, 0, 0, "%s %s", call_text(call), what);
+	return true;
 }
 
 /* The exit status of a child that did as it should; else sets the error. */
 static int judge(struct child *c, int wait_status)
 {
-	char what[128];
+	const struct plugin_caller *caller = &c->watch->callers[0];
 	int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-	if (c->watch->too_much)
-		takes_too_much(c);
-	if (c->err.code != NPU_ERR_NONE)
-		return status;
-	if (c->watch->closed) {
-		tell(c, "closed a descriptor that it had not opened");
-	} else if (call_of(c) != PLUGIN_CALL_END || status != c->watch->status) {
-		if (WIFEXITED(wait_status))
-			snprintf(what, sizeof what, "called exit(%d)", status);
-		else
-			snprintf(what, sizeof what, "crashed: %s (signal %d)", strsignal(WTERMSIG(wait_status)),
-				 WTERMSIG(wait_status));
-		tell(c, what);
-	}
+	bool well = caller->call == PLUGIN_CALL_END && status == c->watch->status && !caller->too_much && !caller->closed;
+	if (c->err.code == NPU_ERR_NONE && !well)
+		plugin_ended(c->path, caller, c->limits.bytes, wait_status, &c->err);
 	return status;
 }
 

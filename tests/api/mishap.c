@@ -11,7 +11,7 @@
 
 enum { GOOD, OTHER_ABI, NO_HEADER, SHORT, NEWER, LONGER, NO_NAME, NO_EMIT, NO_SUMMARY, WILD_NAME, MANY, NO_LIST, NO_PARAM_NAME,
        TWICE, MIN_MAX, OUTSIDE, NO_CHOICES, WITH, UNDERIVED, NO_MEANING, BAD_TYPE, NO_UNIT, LINES, LONG_SUMMARY,
-       BAD_NAME, EMPTY_CHOICE };
+       BAD_NAME, EMPTY_CHOICE, TILED };
 
 #ifndef STRUCT
 #define STRUCT GOOD
@@ -204,13 +204,20 @@ static bool reference(const struct npu_args *args, struct npu_reference_io *io)
 	return true;
 }
 
+/* Of TILED, so that sizes are looked for. */
+static struct npu_expect expect(const struct npu_args *args)
+{
+	uint64_t bytes = (uint64_t)args->value[0] * 128;
+	return (struct npu_expect){ .dram_read_bytes = bytes, .dram_write_bytes = bytes, .instructions = 2 };
+}
+
 #define TEN(text) text text text text text text text text text text
 #define LONG TEN(TEN("Y = X, or not "))
 
 static const char *const words[] = { "none", STRUCT == EMPTY_CHOICE ? "" : "some", NULL };
 static const char *const nothing[] = { NULL };
 static const struct npu_param params[] = {
-	{ .name = STRUCT == NO_PARAM_NAME ? NULL : "rows",
+	{ .name = STRUCT == NO_PARAM_NAME ? NULL : STRUCT == TILED ? "tile_rows" : "rows",
 	  .type = STRUCT == BAD_TYPE ? (enum npu_param_type)9 : NPU_PARAM_INT,
 	  .initial = STRUCT == OUTSIDE ? 2000 : 16,
 	  .min = STRUCT == MIN_MAX ? 2000 : 1,
@@ -249,6 +256,7 @@ const struct npu_kernel npu_plugin = {
 	.nparams = STRUCT == MANY ? 65 : 2,
 	.resolve = STRUCT == UNDERIVED ? NULL : resolve,
 	.emit = STRUCT == NO_EMIT ? NULL : emit,
+	.expect = STRUCT == TILED ? expect : NULL,
 	.reference = reference,
 #if defined LATER
 	}, .more = STRUCT == NEWER

@@ -96,6 +96,16 @@ for what in close closeall stderr; do
     done
 done
 
+# Where sizes are looked for, simulations run in processes of their own: what it does in one of them is told as well.
+build tiled.so -DSTRUCT=TILED
+runs run tiled.so tile=auto -q
+MISHAP_ROWS=64 MISHAP=emit:crash says 1 'tiled.so: emit crashed: Segmentation fault (signal 11)' run tiled.so tile=auto -q
+MISHAP_ROWS=64 MISHAP=emit:loop says 1 'tiled.so: emit has not returned after 1 s (--plugin-timeout sets the limit)' \
+    run tiled.so tile=auto -q --plugin-timeout 1
+MISHAP_ROWS=64 MISHAP=emit:memory says 1 'tiled.so: emit took more than 64 MiB of memory (--plugin-memory sets the limit)' \
+    run tiled.so tile=auto -q --plugin-memory 64MiB
+MISHAP_ROWS=64 MISHAP=emit:closeall says 1 'tiled.so: emit closed a descriptor that it had not opened' run tiled.so tile=auto -q
+
 # What it does when the process ends, after all is printed, is a call as any other.
 runs run ./good.so
 cp out printed
