@@ -70,8 +70,8 @@ static struct npu_check_report *close_report(struct npu_checker *c)
 static void find(struct npu_checker *c)
 {
 	static void (*const checks[])(struct npu_checker *) = {
-		npu_check_semaphores, npu_check_races,     npu_check_written,   npu_check_unread,      npu_check_bounds,
-		npu_check_tensors,    npu_check_pages,     npu_check_alignment, npu_check_redundant, npu_check_dead_writes,
+		npu_check_semaphores, npu_check_races, npu_check_written,   npu_check_unread,    npu_check_bounds,
+		npu_check_tensors,    npu_check_pages, npu_check_alignment, npu_check_redundant, npu_check_dead_writes,
 	};
 	if (c->options.sides) {
 		npu_check_sides(c);

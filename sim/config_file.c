@@ -15,7 +15,8 @@ static bool refuse_size(const char *path, uint64_t max, struct npu_error *err)
 			(unsigned long long)(max >> 10));
 }
 
-static char *read_descriptor(int fd, const char *path, uint64_t max, bool text_only, uint64_t *nbytes, struct npu_error *err)
+static char *read_descriptor(int fd, const char *path, uint64_t max, bool text_only, uint64_t *nbytes,
+			     struct npu_error *err)
 {
 	enum { PART = 1 << 20 };
 	uint64_t size = 0, capacity = 0;

@@ -31,16 +31,16 @@ bool is_plugin(const char *word);
 bool plugin_fork(const struct cli *, int *status);
 /* When all is done and printed: in the child, what a plug-in does at the end of a process is a call into it, too. */
 void plugin_end(int status);
-/* Whether a child of the process that holds the plug-in ended, with this status of waitpid(), during a call into it; then the
- * error says so. */
+/* Whether a child of the process that holds the plug-in ended, with this status of waitpid(), during a call into it;
+ * then the error says so. */
 bool plugin_ended_in(long pid, int wait_status, struct npu_error *);
 /* The kernel of a plug-in, loaded and found to be well-formed; valid as long as the process lives. Its functions are
  * watched. NULL with an error. A process loads one plug-in. */
 const struct npu_kernel *plugin_kernel(const char *path, struct npu_error *);
-/* Runs `body`, which may call into the plug-in, in a child that this process watches; the body's end is the child's. False
- * with an error when there is no child, or the plug-in crashed, called exit or exceeded a limit. What the plug-in has
- * forked has ended, too. This process has to be one that exists for that, with a parent that waits for it: it ends with
- * that parent, or when it is told to, and takes the child along. */
+/* Runs `body`, which may call into the plug-in, in a child that this process watches; the body's end is the child's.
+ * False with an error when there is no child, or the plug-in crashed, called exit or exceeded a limit. What the plug-in
+ * has forked has ended, too. This process has to be one that exists for that, with a parent that waits for it: it ends
+ * with that parent, or when it is told to, and takes the child along. */
 bool plugin_guard(const char *path, const struct plugin_limits *, void (*body)(void *context), void *context,
 		  struct npu_error *);
 
@@ -48,7 +48,7 @@ bool plugin_guard(const char *path, const struct plugin_limits *, void (*body)(v
 struct plugin_facts {
 	struct npu_kernel kernel; /* name, summary and parameters; no functions */
 	struct npu_param params[NPU_MAX_PARAMS];
-	char digest[17];          /* of the file's bytes */
+	char digest[17]; /* of the file's bytes */
 	json_t *owned;
 	const char **choices[NPU_MAX_PARAMS];
 };

@@ -45,10 +45,10 @@ static json_t *json_of_param(const struct npu_param *p)
 	json_t *choices = json_array();
 	for (unsigned i = 0; p->choices && p->choices[i]; i++)
 		json_array_append_new(choices, text_or_null(p->choices[i]));
-	return json_pack("{so, si, sI, sI, sI, sb, so, so, so, so}", "name", text_or_null(p->name), "type", (int)p->type, "initial",
-			 (json_int_t)p->initial, "min", (json_int_t)p->min, "max", (json_int_t)p->max, "derived", (int)p->derived,
-			 "unit", text_or_null(p->unit), "meaning", text_or_null(p->meaning), "with", text_or_null(p->with), "choices",
-			 choices);
+	return json_pack("{so, si, sI, sI, sI, sb, so, so, so, so}", "name", text_or_null(p->name), "type",
+			 (int)p->type, "initial", (json_int_t)p->initial, "min", (json_int_t)p->min, "max",
+			 (json_int_t)p->max, "derived", (int)p->derived, "unit", text_or_null(p->unit), "meaning",
+			 text_or_null(p->meaning), "with", text_or_null(p->with), "choices", choices);
 }
 
 static json_t *json_of_error(const struct npu_error *err)
@@ -69,8 +69,8 @@ static void load_and_tell(void *context)
 	json_t *params = json_array();
 	for (unsigned i = 0; i < k->nparams; i++)
 		json_array_append_new(params, json_of_param(&k->params[i]));
-	tell(asked->fd, json_pack("{so, so, so}", "name", text_or_null(k->name), "summary",
-				  text_or_null(k->summary), "params", params));
+	tell(asked->fd, json_pack("{so, so, so}", "name", text_or_null(k->name), "summary", text_or_null(k->summary),
+				  "params", params));
 }
 
 static void watch(void *context, int fd)
@@ -84,8 +84,14 @@ static void watch(void *context, int fd)
 
 /* ---- the process that asks ---- */
 
-static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
-static int64_t number_of(const json_t *o, const char *key) { return (int64_t)json_integer_value(json_object_get(o, key)); }
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+static int64_t number_of(const json_t *o, const char *key)
+{
+	return (int64_t)json_integer_value(json_object_get(o, key));
+}
 
 /* Strings stay those of `owned`. */
 static bool take_param(struct plugin_facts *f, unsigned i, const json_t *o)
@@ -93,9 +99,15 @@ static bool take_param(struct plugin_facts *f, unsigned i, const json_t *o)
 	const json_t *choices = json_object_get(o, "choices");
 	size_t n = json_array_size(choices);
 	f->params[i] = (struct npu_param){
-		.name = text_of(o, "name"), .type = (enum npu_param_type)number_of(o, "type"), .initial = number_of(o, "initial"),
-		.min = number_of(o, "min"), .max = number_of(o, "max"), .derived = json_is_true(json_object_get(o, "derived")),
-		.unit = text_of(o, "unit"), .meaning = text_of(o, "meaning"), .with = text_of(o, "with"),
+		.name = text_of(o, "name"),
+		.type = (enum npu_param_type)number_of(o, "type"),
+		.initial = number_of(o, "initial"),
+		.min = number_of(o, "min"),
+		.max = number_of(o, "max"),
+		.derived = json_is_true(json_object_get(o, "derived")),
+		.unit = text_of(o, "unit"),
+		.meaning = text_of(o, "meaning"),
+		.with = text_of(o, "with"),
 	};
 	if (!n)
 		return true;
@@ -111,8 +123,9 @@ static bool take(struct plugin_facts *f, json_t *o)
 	const json_t *params = json_object_get(o, "params");
 	unsigned n = (unsigned)json_array_size(params);
 	f->owned = o;
-	f->kernel = (struct npu_kernel){ .name = text_of(o, "name"), .summary = text_of(o, "summary"), .params = f->params,
-					 .nparams = n };
+	f->kernel = (struct npu_kernel){
+		.name = text_of(o, "name"), .summary = text_of(o, "summary"), .params = f->params, .nparams = n
+	};
 	for (unsigned i = 0; i < n; i++)
 		if (!take_param(f, i, json_array_get(params, i)))
 			return false;

@@ -76,7 +76,8 @@ static bool is_within_limits(struct child *c, const struct plugin_caller *caller
 {
 	enum plugin_call call = (enum plugin_call)caller->call;
 	uint64_t since = caller->since_ns, now = plugin_now_ns();
-	if (!caller->pid || call == PLUGIN_CALL_NONE)
+	/* One that has ended during a call is told of by whoever waited for it. */
+	if (!caller->pid || call == PLUGIN_CALL_NONE || (kill(caller->pid, 0) != 0 && errno == ESRCH))
 		return true;
 	if (c->limits.seconds > 0 && now > since && (double)(now - since) * 1e-9 > c->limits.seconds)
 		return npu_fail_at(&c->err, NPU_ERR_PLUGIN, c->path, 0, 0,

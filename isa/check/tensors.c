@@ -5,7 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static uint64_t end_of(const struct npu_tensor *t) { return t->addr + t->bytes; }
+static uint64_t end_of(const struct npu_tensor *t)
+{
+	return t->addr + t->bytes;
+}
 
 static int by_address(const void *a, const void *b)
 {
@@ -28,9 +31,10 @@ static void tell(struct npu_checker *c, const struct npu_tensor *first, const st
 	struct npu_finding *f = npu_checker_add(c, &key, &like, &is_new);
 	if (!f || !is_new)
 		return;
-	f->bytes = (struct npu_check_bytes){ NPU_SPACE_DRAM, later->addr, end_of(first) - 1, end_of(first) - later->addr, later->name };
-	f->text = npu_checker_text(c, "tensors %s and %s overlap in part, %s; a view would lie inside", first->name, later->name,
-				   npu_check_bytes_name(&f->bytes).text);
+	f->bytes = (struct npu_check_bytes){ NPU_SPACE_DRAM, later->addr, end_of(first) - 1,
+					     end_of(first) - later->addr, later->name };
+	f->text = npu_checker_text(c, "tensors %s and %s overlap in part, %s; a view would lie inside", first->name,
+				   later->name, npu_check_bytes_name(&f->bytes).text);
 }
 
 void npu_check_tensors(struct npu_checker *c)

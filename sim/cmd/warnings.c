@@ -36,7 +36,9 @@ void warn_of_files(const struct work *work, unsigned *n)
 		npu_plain(m->program->tensors[i].name, strlen(m->program->tensors[i].name), name, sizeof name);
 		npu_plain(t->file, strlen(t->file), path, sizeof path);
 		fflush(stdout);
-		fprintf(stderr, "npusim: %s:%" PRIu32 ":%" PRIu32 ": warning: the bytes of %s are not in the program: run --values --tensor %s=%s has them\n",
+		fprintf(stderr,
+			"npusim: %s:%" PRIu32 ":%" PRIu32
+			": warning: the bytes of %s are not in the program: run --values --tensor %s=%s has them\n",
 			file, t->line, t->column, path, name, path);
 		(*n)++;
 	}

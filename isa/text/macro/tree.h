@@ -127,7 +127,8 @@ struct npu_mac_decl {
 	struct npu_mac_node *shape[NPU_MAC_MAX_RANK];
 	struct npu_mac_node *dtype;
 	unsigned dir;
-	struct npu_mac_node *at, *layout, *seed, *bank, *step, *over, *align, *bytes, *initial, *max, *first, *last, *sequence;
+	struct npu_mac_node *at, *layout, *seed, *bank, *step, *over, *align, *bytes, *initial, *max, *first, *last,
+	    *sequence;
 	const char *file;
 	struct npu_mac_span file_span;
 	struct npu_mac_node *value;    /* of .param and .let, reference of a tensor */

@@ -173,10 +173,11 @@ static bool slice(struct npu_mac *s, struct npu_mac_view *v, const struct npu_ma
 	return true;
 }
 
-static bool refuse_shape(struct npu_mac *s, const struct npu_mac_view *v, const struct npu_mac_bracket *b, uint64_t there)
+static bool refuse_shape(struct npu_mac *s, const struct npu_mac_view *v, const struct npu_mac_bracket *b,
+			 uint64_t there)
 {
-	return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "this shape takes more than the %" PRIu64 " bytes of %s", there,
-				 v->object->name);
+	return npu_mac_refuse_as(s, NPU_ERR_BOUNDS, b->span, "this shape takes more than the %" PRIu64 " bytes of %s",
+				 there, v->object->name);
 }
 
 /* The same of blocks: a matrix of whole ones. */
@@ -184,13 +185,15 @@ static bool reshape_blocks(struct npu_mac *s, struct npu_mac_view *v, const stru
 {
 	int64_t length[2];
 	if (b->n != 2)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span, "what lies in blocks has two dimensions, {rows, cols}");
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, b->span,
+					 "what lies in blocks has two dimensions, {rows, cols}");
 	for (unsigned d = 0; d < 2; d++)
 		if (!npu_mac_int_in(s, b->items[d].from, "a dimension", 1, (int64_t)1 << 40, &length[d]))
 			return false;
 	struct npu_matrix matrix = { (uint64_t)length[0], (uint64_t)length[1], v->dtype, v->layout, 0 };
 	uint64_t bytes;
-	if (__builtin_mul_overflow(npu_matrix_strips(&matrix), npu_matrix_strip_bytes(&matrix), &bytes) || bytes > there)
+	if (__builtin_mul_overflow(npu_matrix_strips(&matrix), npu_matrix_strip_bytes(&matrix), &bytes) ||
+	    bytes > there)
 		return refuse_shape(s, v, b, there);
 	v->dim[0] = (struct npu_mac_dim){ (uint64_t)length[0], npu_matrix_stride(&matrix) * 8 };
 	v->dim[1] = (struct npu_mac_dim){ (uint64_t)length[1], npu_dtype_bits(v->dtype) };
