@@ -43,6 +43,12 @@ static const struct row explain_rows[] = {
 };
 enum { EXPLAIN_ROWS = sizeof(explain_rows) / sizeof(explain_rows[0]) };
 
+static const struct row import_rows[] = {
+#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#include "sim/cmd/import_report.def"
+};
+enum { IMPORT_ROWS = sizeof(import_rows) / sizeof(import_rows[0]) };
+
 static json_t *type_json(enum type type)
 {
 	switch (type) {
@@ -250,6 +256,18 @@ bool explain_schema(FILE *out, struct npu_error *err)
 bool explain_schema_markdown(FILE *out)
 {
 	print_rows(explain_rows, EXPLAIN_ROWS, out);
+	return !ferror(out);
+}
+
+bool import_schema(FILE *out, struct npu_error *err)
+{
+	json_t *schema = schema_of("npusim.import/1", import_rows, IMPORT_ROWS);
+	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+}
+
+bool import_schema_markdown(FILE *out)
+{
+	print_rows(import_rows, IMPORT_ROWS, out);
 	return !ferror(out);
 }
 

@@ -24,4 +24,8 @@ bool model_schema_markdown(FILE *);
 bool explain_schema(FILE *, struct npu_error *);
 bool explain_schema_markdown(FILE *);
 
+/* Likewise npusim.import/1, out of sim/cmd/import_report.def. */
+bool import_schema(FILE *, struct npu_error *);
+bool import_schema_markdown(FILE *);
+
 #endif

@@ -53,8 +53,7 @@ static bool gathers(const struct scalesim_layer *l)
 	return l->filter_w != l->width || (!one && !rows);
 }
 
-/* What a long layer repeats itself along: of a product rows, or columns where they are more tiles, and so many that a ragged last one
- * weighs nothing; of a convolution images. */
+/* What a long layer repeats itself along: of a product rows, or columns where they are many more tiles; of a convolution images. */
 static const char *along(const struct model_run *r, bool convolution)
 {
 	if (convolution)

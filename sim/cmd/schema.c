@@ -14,6 +14,7 @@ static const struct schema {
 	{ "check", check_schema, check_schema_markdown },
 	{ "model", model_schema, model_schema_markdown },
 	{ "explain", explain_schema, explain_schema_markdown },
+	{ "import", import_schema, import_schema_markdown },
 };
 
 static int run(struct cli *cli)
@@ -24,7 +25,7 @@ static int run(struct cli *cli)
 		if (strcmp(cli->words[0], schemas[i].name) == 0)
 			schema = &schemas[i];
 	if (!schema)
-		return cli_usage("schema %.40s: report, check, model or explain would be right", cli->words[0]);
+		return cli_usage("schema %.40s: report, check, model, explain or import would be right", cli->words[0]);
 	if (cli_value(cli, "markdown")) {
 		/* A stream that failed is told at the end of the program. */
 		schema->markdown(stdout);
@@ -40,9 +41,9 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_schema = {
 	.name = "schema",
-	.synopsis = "report|check|model|explain",
-	.summary = "print the JSON Schema of a report, of what check or explain finds, or of a model's report",
-	.text = "Names may be added to npusim.report/1, npusim.check/1, npusim.model/1 and npusim.explain/1, never changed; units are in \"unit\".\n",
+	.synopsis = "report|check|model|explain|import",
+	.summary = "print the JSON Schema of a report, of what check or explain finds, or of the report of a model or list",
+	.text = "Names may be added to npusim.report/1, npusim.check/1, npusim.model/1, npusim.explain/1 and npusim.import/1, never changed; units are in \"unit\".\n",
 	.options = options,
 	.min_words = 1,
 	.max_words = 1,

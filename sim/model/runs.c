@@ -67,10 +67,23 @@ struct along {
 	int64_t full, step;
 };
 
-static bool along_of(const struct model_run *r, struct along *a)
+/* The columns of a product lie in rows of DRAM: where these do not begin with a granule, those of a shorter one lie otherwise, and cost
+ * otherwise. gemv keeps its weights in one piece. */
+static bool rows_are_whole(const struct model_run *r, uint64_t granule)
+{
+	int weights = npu_param_index(r->kernel, "weights");
+	uint64_t n = (uint64_t)npu_arg(r->kernel, &r->args, "n", 0);
+	if (strcmp(r->kernel->name, "gemm") != 0 || strcmp(r->along, "n") != 0 || !granule)
+		return true;
+	const char *type = r->kernel->params[weights].choices[r->args.value[weights]];
+	uint64_t bits = strcmp(type, "int4") == 0 ? 4 : strcmp(type, "int8") == 0 ? 8 : 16;
+	return n * bits % (8 * granule) == 0;
+}
+
+static bool along_of(const struct model_run *r, uint64_t granule, struct along *a)
 {
 	char tile[64];
-	if (!r->along)
+	if (!r->along || !rows_are_whole(r, granule))
 		return false;
 	*a = (struct along){ npu_param_index(r->kernel, r->along), -1, 0, 1 };
 	if (a->param < 0)
@@ -97,26 +110,28 @@ static struct npu_args shortened(const struct model_run *r, const struct along *
 	return args;
 }
 
-/* Lengths of the two runs that a long operator is drawn out from; false: it is run as it is. */
-static bool sample(const struct model_run *r, struct along *a, int64_t length[2])
+/* Lengths of the two runs that a long operator is drawn out from; false: it is run as it is. Each ends with the ragged tile with which
+ * the whole ends, so that the line counts it once. */
+static bool sample(const struct model_run *r, uint64_t granule, struct along *a, int64_t length[2])
 {
 	double work = (double)(r->expect.dram_read_bytes + r->expect.dram_write_bytes) / BURST +
 		      (double)r->expect.instructions * INSN_BURSTS;
-	if (work < DRAWN_OUT || !along_of(r, a))
+	if (work < DRAWN_OUT || !along_of(r, granule, a))
 		return false;
 	double steps = (double)a->full / (double)a->step * SAMPLE / work;
-	length[0] = a->step * ((int64_t)steps + 1);
-	length[1] = 2 * length[0];
-	return length[1] <= a->full / 2;
+	int64_t whole = a->step * ((int64_t)steps + 1), rest = a->full % a->step;
+	length[0] = whole + rest;
+	length[1] = 2 * whole + rest;
+	return 2 * whole <= a->full / 2;
 }
 
-static bool plan(struct model_run *r, struct model_jobs *jobs)
+static bool plan(struct model_run *r, uint64_t granule, struct model_jobs *jobs)
 {
 	struct along along;
 	int64_t length[2];
 	struct model_job job = { .kernel = r->kernel, .args = r->args, .name = r->name };
 	r->jobs[1] = UINT_MAX;
-	if (!sample(r, &along, length))
+	if (!sample(r, granule, &along, length))
 		return (r->jobs[0] = model_jobs_add(jobs, &job)) != UINT_MAX;
 	for (unsigned k = 0; k < 2; k++) {
 		job.args = shortened(r, &along, length[k]);
@@ -141,9 +156,10 @@ bool model_runs(struct model_run *runs, unsigned n, const struct config *config,
 		struct npu_error *err)
 {
 	struct model_jobs jobs = { .err = err };
+	uint64_t granule = hw_capacity(&config->hw).dram_granule;
 	bool ok = true;
 	for (unsigned i = 0; ok && i < n; i++)
-		ok = plan(&runs[i], &jobs);
+		ok = plan(&runs[i], granule, &jobs);
 	ok = ok && model_jobs_run(jobs.list, jobs.n, config, parallel, err);
 	for (unsigned i = 0; ok && i < n; i++)
 		runs[i].one = one_run(&runs[i], jobs.list);

@@ -301,7 +301,7 @@ prints '"npusim.report/1"' schema report
 prints '"npusim.model/1"' schema model
 prints '"npusim.check/1"' schema check
 prints '^# The instruction set$' isa-reference
-refuse 2 'schema rapport: report, check, model or explain would be right' schema rapport
+refuse 2 'schema rapport: report, check, model, explain or import would be right' schema rapport
 
 # The array and the DRAM alone
 prints '^cycles ' array 128 128 128

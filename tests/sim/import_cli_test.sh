@@ -75,6 +75,30 @@ checks=$((checks + 1))
 json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.01)" long.json ||
     fail "drawn out $(json_value layers.0.cycles long.json), whole $full"
 
+# A ragged last row of tiles is in both runs.
+printf 'Layer,M,N,K\nragged,5190,777,1024\n' >ragged.csv
+"$NPUSIM" import scalesim ragged.csv --report ragged.json >/dev/null || fail 'ragged.csv fails'
+full=$(cycles gemm m=5190 n=777 k=1024)
+checks=$((checks + 1))
+json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.005)" ragged.json ||
+    fail "drawn out $(json_value layers.0.cycles ragged.json), whole $full"
+# Columns of rows of 4,100 elements, which begin anywhere in a burst, are not.
+printf 'Layer,M,N,K\noff,130,16401,1024\n' >off.csv
+"$NPUSIM" import scalesim off.csv --report off.json >/dev/null || fail 'off.csv fails'
+checks=$((checks + 1))
+json_holds "v[\"layers.0.drawn_out\"] == \"false\" && v[\"layers.0.cycles\"] == $(cycles gemm m=130 n=16401 k=1024)" off.json ||
+    fail "rows that begin anywhere are drawn out: $(json_value layers.0.cycles off.json)"
+
+# The schema has every key that a report has, and the report every key of the schema.
+"$NPUSIM" schema import >schema.json || fail 'no schema'
+checks=$((checks + 2))
+json_lines schema.json | sed -nE 's/^properties\.layers\.items\.required\.[0-9]+\t//p' | sort >wanted
+json_lines off.json | sed -nE 's/^layers\.0\.([^.\t]*).*/\1/p' | sort -u >found
+[ -s wanted ] && diff found wanted || fail 'layers[] of report and schema differ'
+json_lines schema.json | sed -nE 's/^required\.[0-9]+\t//p' | sort >wanted
+json_lines off.json | sed -nE 's/^([^.\t]*).*/\1/p' | sort -u >found
+[ -s wanted ] && diff found wanted || fail 'report and schema differ'
+
 # Programs
 "$NPUSIM" import scalesim gemm.csv -o programs 2>err || fail "-o: $(cat err)"
 "$NPUSIM" import scalesim conv.csv -o programs 2>err || fail "-o: $(cat err)"
