@@ -20,6 +20,15 @@ const char *critical_kind_name(enum critical_kind kind) { return kinds[kind].nam
 
 const char *critical_kind_doc(enum critical_kind kind) { return kinds[kind].doc; }
 
+const char *critical_enabler_name(enum critical_enabler by)
+{
+	static const char *const names[] = {
+#define ENABLED(NAME, text, doc) text,
+#include "sim/critical.def"
+	};
+	return names[by];
+}
+
 struct walk {
 	struct critical *path;
 	const struct record *record;
@@ -39,6 +48,13 @@ struct place {
 	uint32_t insn; /* PROBE_NOBODY: the path is at its beginning */
 	uint64_t time;
 	bool starting;
+};
+
+/* What an instruction waited for last; where the path goes on. */
+struct cause {
+	enum critical_enabler by;
+	uint64_t known; /* when it let the instruction go */
+	struct place place;
 };
 
 static const struct place launched = { .insn = PROBE_NOBODY };
@@ -261,41 +277,44 @@ static uint32_t made_room(const struct walk *w, uint32_t insn, uint64_t start)
 	return is_known(w, other) && event_of(w, other)->end == start ? other : PROBE_NOBODY;
 }
 
-/* `insn` left its queue at `start`. The engine itself is asked last, for what it waited for is known of all but it; but one
- * that takes an instruction at a time waited for the one before for certain. */
-static struct place at_start(struct walk *w, uint32_t insn, uint64_t start)
+/* Why `insn` left its queue at `start`, and where the path goes on. The engine itself is asked last, for what it waited for is
+ * known of all but it; but one that takes an instruction at a time waited for the one before for certain. */
+static struct cause cause_of(const struct walk *w, uint32_t insn, uint64_t start)
 {
 	const struct probe_insn *e = event_of(w, insn);
 	uint64_t seen = 0;
 	uint32_t by = PROBE_NOBODY, before = w->served[insn];
 	bool waited = last_post(w, insn, &seen, &by), follows = is_known(w, before) && !is_sync(w, insn);
 	if (follows && e->engine == NPU_ENGINE_VECTOR && event_of(w, before)->end == start)
-		return (struct place){ before, start, false };
-	if (waited && seen == start) {
-		uint64_t end = event_of(w, by)->end;
-		add(w, end, start, insn, CRITICAL_POST);
-		return (struct place){ by, end, false };
-	}
+		return (struct cause){ ENABLED_HAND_OFF, start, { before, start, false } };
+	if (waited && seen == start)
+		return (struct cause){ ENABLED_POST, start, { by, event_of(w, by)->end, false } };
 	if (e->issued == start)
-		return before_issue(w, insn, start);
+		return (struct cause){ ENABLED_DISPATCH, start, { insn, start, true } };
 	if (e->head == start && is_known(w, w->before[insn]))
-		return (struct place){ w->before[insn], start, true };
+		return (struct cause){ ENABLED_TURN, start, { w->before[insn], start, true } };
 	if (follows && e->engine == NPU_ENGINE_MATRIX && event_of(w, before)->end >= start)
-		return (struct place){ before, start, false };
+		return (struct cause){ ENABLED_HAND_OFF, start, { before, start, false } };
 	uint32_t room = follows ? made_room(w, insn, start) : PROBE_NOBODY;
 	if (is_known(w, room))
-		return (struct place){ room, start, false };
+		return (struct cause){ ENABLED_HAND_OFF, start, { room, start, false } };
 	/* Its engine took its time. No engine of this machine does. */
-	uint64_t known = waited && seen < start && seen > e->head ? seen : e->head;
-	known = known < start ? known : start;
-	add(w, known, start, insn, CRITICAL_HAND_OFF);
-	if (waited && known == seen) {
-		add(w, event_of(w, by)->end, known, insn, CRITICAL_POST);
-		return (struct place){ by, event_of(w, by)->end, false };
-	}
-	if (known > e->issued && is_known(w, w->before[insn]))
-		return (struct place){ w->before[insn], known, true };
-	return before_issue(w, insn, known);
+	if (waited && seen < start && seen > e->head)
+		return (struct cause){ ENABLED_POST, seen, { by, event_of(w, by)->end, false } };
+	if (e->head > e->issued && e->head < start && is_known(w, w->before[insn]))
+		return (struct cause){ ENABLED_TURN, e->head, { w->before[insn], e->head, true } };
+	return (struct cause){ ENABLED_DISPATCH, e->issued < start ? e->issued : start, { insn, e->issued, true } };
+}
+
+static struct place at_start(struct walk *w, uint32_t insn, uint64_t start)
+{
+	struct cause cause = cause_of(w, insn, start);
+	add(w, cause.known, start, insn, CRITICAL_HAND_OFF);
+	if (cause.by == ENABLED_DISPATCH)
+		return before_issue(w, insn, cause.known);
+	if (cause.by == ENABLED_POST)
+		add(w, cause.place.time, cause.known, insn, CRITICAL_POST);
+	return cause.place;
 }
 
 /* One link back. */
@@ -391,6 +410,25 @@ static void reverse(struct critical *c)
 	}
 }
 
+/* What each instruction waited for last: of its start, or in service. */
+static bool find_enablers(struct critical *c, const struct walk *w)
+{
+	uint32_t n = w->record->program->ninsns;
+	c->enabled = calloc(n + 1ull, sizeof(*c->enabled));
+	for (uint32_t i = 0; c->enabled && i < n; i++) {
+		struct place held = in_service(w, i, event_of(w, i)->end);
+		struct cause cause = cause_of(w, i, w->taken[i]);
+		enum npu_engine e = event_of(w, i)->engine;
+		if (held.insn == i)
+			c->enabled[i] = (struct critical_enabled){ cause.by, cause.by == ENABLED_DISPATCH ? PROBE_NOBODY : cause.place.insn };
+		else
+			c->enabled[i] = (struct critical_enabled){
+				is_sync(w, i) ? ENABLED_TURN : e == NPU_ENGINE_MATRIX ? ENABLED_STREAM : ENABLED_PORT, held.insn,
+			};
+	}
+	return c->enabled != NULL;
+}
+
 /* The states of the engine within a segment of service. */
 static void count_states(struct critical *c, const struct record *r, const struct critical_segment *s)
 {
@@ -465,7 +503,7 @@ static bool find(struct critical *c, const struct simulation *s, struct walk *w)
 	if (!find_neighbours(w))
 		return false;
 	walk_back(w, s->account.cycles);
-	if (w->failed)
+	if (!find_enablers(c, w) || w->failed)
 		return false;
 	reverse(c);
 	for (uint64_t i = 0; i < c->nsegments; i++) {
@@ -500,5 +538,6 @@ void critical_fini(struct critical *c)
 	free(c->segments);
 	free(c->sites);
 	free(c->insns);
+	free(c->enabled);
 	memset(c, 0, sizeof(*c));
 }

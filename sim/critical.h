@@ -30,6 +30,18 @@ enum critical_kind {
 const char *critical_kind_name(enum critical_kind);
 const char *critical_kind_doc(enum critical_kind);
 
+/* What an instruction waited for last before it could do its work. */
+enum critical_enabler {
+#define ENABLED(NAME, text, doc) ENABLED_##NAME,
+#include "sim/critical.def"
+};
+const char *critical_enabler_name(enum critical_enabler);
+
+struct critical_enabled {
+	enum critical_enabler by;
+	uint32_t insn; /* PROBE_NOBODY: the sequencer */
+};
+
 struct critical_segment {
 	uint64_t from, to;
 	uint32_t insn; /* in service, waiting for the post, or issued; PROBE_NOBODY at the beginning */
@@ -50,6 +62,7 @@ struct critical {
 	struct critical_site *sites;    /* source lines, most cycles first */
 	struct critical_site *insns;    /* instructions, likewise */
 	uint32_t nsites, ninsns;        /* that are on the path */
+	struct critical_enabled *enabled; /* [program->ninsns] all of them, on the path or not */
 };
 
 /* The simulation was recorded (want_record). False when out of memory, or when the record contradicts itself; the path is

@@ -5,6 +5,7 @@
 #include "isa/plain.h"
 #include "sim/budget.h"
 #include "sim/facts.h"
+#include "sim/critical.h"
 #include "sim/insn_work.h"
 #include "sim/memory_plugin.h"
 #include "sim/values.h"
@@ -202,7 +203,7 @@ json_t *report_json_sequencer(const struct simulation *s)
 	return sequencer;
 }
 
-static json_t *insn_json(const struct insn_facts *f, const struct insn_work *work)
+static json_t *insn_json(const struct insn_facts *f, const struct insn_work *work, const struct critical_enabled *enabled)
 {
 	json_t *row = json_object(), *stalls = json_object();
 	json_object_set_new(row, "engine", json_string(npu_engine_name(f->event->engine)));
@@ -222,6 +223,8 @@ static json_t *insn_json(const struct insn_facts *f, const struct insn_work *wor
 	json_object_set_new(row, "ready", json_UINT(f->event->head));
 	json_object_set_new(row, "start", json_UINT(f->event->start));
 	json_object_set_new(row, "end", json_UINT(f->event->end));
+	json_object_set_new(row, "enabled", json_string(critical_enabler_name(enabled->by)));
+	json_object_set_new(row, "enabled_by", enabled->insn == PROBE_NOBODY ? json_null() : json_UINT(enabled->insn));
 	json_object_set_new(row, "busy", json_UINT(f->states[NPU_STATE_BUSY]));
 	for (unsigned k = 0; k < NPU_STATES; k++)
 		if (account_state_is_stall((enum npu_state)k) && f->states[k] > 0)
@@ -239,7 +242,7 @@ json_t *report_json_instructions(const struct simulation *s)
 	for (uint32_t i = 0; ok && i < s->request.program->ninsns; i++) {
 		struct insn_facts f = facts_of(facts, i);
 		struct insn_work work = insn_works_next(&works, i);
-		json_array_append_new(rows, insn_json(&f, &work));
+		json_array_append_new(rows, insn_json(&f, &work, &s->critical->enabled[i]));
 	}
 	insn_works_fini(&works);
 	if (facts)

@@ -28,6 +28,37 @@ static struct simulation *record(const struct hw *hw, const struct npu_program *
 	return s;
 }
 
+/* What each instruction is said to have waited for is borne out by the times of both. */
+static void check_enablers(const struct simulation *s, const char *what)
+{
+	uint64_t latency = s->request.ideal & MACHINE_IDEAL_DISPATCH ? 0 : s->request.hw->sequencer.sync_latency;
+	for (uint32_t i = 0; i < s->request.program->ninsns; i++) {
+		const struct critical_enabled *by = &s->critical->enabled[i];
+		const struct probe_insn *e = &s->record.events[i], *other = by->insn == PROBE_NOBODY ? NULL : &s->record.events[by->insn];
+		bool sync = npu_op_is_sync(s->request.program->insns[i].op), right = false;
+		ck_assert_msg((by->by == ENABLED_DISPATCH) == (other == NULL), "%s: #%u", what, (unsigned)i);
+		switch (by->by) {
+		case ENABLED_DISPATCH:
+			right = e->issued == e->start || (sync && e->issued == e->head);
+			break;
+		case ENABLED_POST:
+			right = other->end + latency == e->start || (sync && other->end + latency < e->end);
+			break;
+		case ENABLED_TURN:
+			right = other->engine == e->engine && by->insn < i && (e->head == e->start || sync);
+			break;
+		case ENABLED_HAND_OFF:
+			right = other->engine == e->engine && by->insn < i && other->end >= e->start;
+			break;
+		case ENABLED_STREAM:
+		case ENABLED_PORT:
+			right = other->engine == e->engine && by->insn < i && other->end > e->start && other->end <= e->end;
+			break;
+		}
+		ck_assert_msg(right, "%s: #%u waited for %s of #%d", what, (unsigned)i, critical_enabler_name(by->by), (int)by->insn);
+	}
+}
+
 /* No link of the chain is longer than the mechanism that it is put down to, and none lies outside its instruction. */
 static void check_links(const struct simulation *s, const char *what)
 {
@@ -49,6 +80,7 @@ static void check_links(const struct simulation *s, const char *what)
 	/* Engines of this machine take the next instruction in the very cycle in which they can. */
 	ck_assert_msg(c->kinds[CRITICAL_HAND_OFF] == 0, "%s: %llu cycles of hand-off", what,
 		      (unsigned long long)c->kinds[CRITICAL_HAND_OFF]);
+	check_enablers(s, what);
 	ck_assert_msg(c->kinds[CRITICAL_LAUNCH] <= s->account.sequencer[NPU_SEQ_LAUNCH] || s->request.program->ninsns == 0, "%s", what);
 }
 
