@@ -5,6 +5,7 @@
 #include "sim/config.h"
 #include "sim/report_table.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/search.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,32 +13,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Less is no difference to speak of. */
-static const double FLAT = 0.001;
+/* Less is no difference to speak of; less against the way an axis goes is no turn of it. */
+static const double FLAT = 0.001, TURN = 0.01;
+
+static void show(const char *names[SWEEP_ROW_FIGURES], unsigned *n, const char *name)
+{
+	for (unsigned i = 0; i < *n; i++)
+		if (strcmp(names[i], name) == 0)
+			return;
+	if (*n < SWEEP_ROW_FIGURES)
+		names[(*n)++] = name;
+}
 
 unsigned sweep_shown(const struct sweep_space *s, const char *names[SWEEP_ROW_FIGURES])
 {
 	static const char *const usual[] = { "cycles", "mac_utilization", "dram.bus_bytes", "sram.peak_bytes" };
-	static const char *const of_models[] = { "tokens_per_s", "cycles", "mac_utilization", "dram.bus_bytes", "sram.peak_bytes" };
 	unsigned n = 0;
-	for (unsigned i = 0; i < s->nreport && n < SWEEP_ROW_FIGURES; i++)
-		names[n++] = s->report[i];
-	if (n && sweep_figures[sweep_figure_find(names[0])].type != SWEEP_TEXT)
+	/* A search is about its goals, also where others are shown. */
+	for (unsigned i = 0; i < s->nreport && n + s->ngoals < SWEEP_ROW_FIGURES; i++)
+		show(names, &n, s->report[i]);
+	if (n && sweep_figures[sweep_figure_find(names[0])].type == SWEEP_TEXT)
+		n = 0;
+	bool reported = n > 0;
+	for (unsigned i = 0; i < s->ngoals; i++)
+		show(names, &n, s->goals[i]);
+	if (reported)
 		return n;
-	n = 0;
 	if (s->kind == SWEEP_MODEL)
-		for (; n < 5; n++)
-			names[n] = of_models[n];
-	else
-		for (; n < 4; n++)
-			names[n] = usual[n];
+		show(names, &n, "tokens_per_s");
+	if (s->clocks)
+		show(names, &n, "time_us");
+	for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++)
+		show(names, &n, usual[i]);
 	return n;
 }
 
 const char *sweep_figure_title(const char *name)
 {
 	static const char *const titles[][2] = { { "mac_utilization", "MAC util" },   { "dram.bus_bytes", "DRAM MiB" },
-						 { "sram.peak_bytes", "SRAM used" },  { "tokens_per_s", "tokens/s" },
+						 { "sram.peak_bytes", "SRAM used" },  { "tokens_per_s", "tokens/s" },	 { "time_us", "time us" },
 						 { "dram.read_bytes", "DRAM read" },  { "dram.write_bytes", "DRAM written" } };
 	for (unsigned i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (strcmp(titles[i][0], name) == 0)
@@ -197,132 +211,316 @@ static bool is_fixed(void *context, const struct sweep_row *row)
 	return true;
 }
 
-struct best_row {
-	const struct sweep_row *row; /* NULL: nothing is legal there */
-	json_t *record;
+/* The best point at each value of an axis. */
+struct along {
+	const struct sweep_rows *r;
+	unsigned axis;
+	bool whole; /* everything else was tried there, so that values can be compared */
+	const struct sweep_row **at; /* [count], NULL: nothing is legal there, or tried */
+	uint32_t *some;              /* [n] indices of those that are there */
+	uint32_t n;
 };
 
-static void table_row(struct report_table *table, const struct sweep_rows *r, unsigned axis, const struct best_row *b,
-		      const struct best_row *before)
+/* A stretch of `some`. */
+struct stretch {
+	uint32_t from, to;
+	double gain;
+};
+
+enum { MOST_STRETCHES = 3, MOST_ROWS = 16, MOST_RECORDS = MOST_ROWS + 2 + 3 * MOST_STRETCHES };
+
+/* Records that the text below a table needs. */
+struct records {
+	uint64_t point[MOST_RECORDS];
+	json_t *of[MOST_RECORDS];
+	unsigned n;
+};
+
+static double figure_at(const struct along *l, uint32_t i) { return sweep_rows_figure(l->r, l->at[l->some[i]], 0); }
+
+static double gain_between(const struct along *l, uint32_t from, uint32_t to)
 {
-	const struct sweep_space *s = r->space;
-	char text[256];
-	report_table_row(table, sweep_label(&s->axes[axis], sweep_index(s, b->row->point, axis), text, sizeof text));
-	for (unsigned a = 0; a < s->naxes; a++)
-		if (a != axis && !s->axes[a].hardware)
-			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, b->row->point, a), text, sizeof text));
-	for (unsigned i = 0; i < r->nnames; i++) {
-		double v = sweep_rows_figure(r, b->row, i);
-		const char *word = json_string_value(json_object_get(json_object_get(b->record, "figures"), r->names[i]));
-		report_table_text(table, word ? word : sweep_figure_text(r->names[i], v, text, sizeof text));
-		if (i > 0)
+	return sweep_gain(l->r->names[0], figure_at(l, from), figure_at(l, to));
+}
+
+static bool along_axis(struct along *l, const struct sweep_rows *r, unsigned axis, const struct fixed *fixed, bool whole)
+{
+	uint32_t count = r->space->axes[axis].count;
+	*l = (struct along){ .r = r, .axis = axis, .whole = whole, .at = calloc(count, sizeof *l->at), .some = calloc(count, sizeof *l->some) };
+	bool more = sweep_figure_wants_more(r->names[0]);
+	for (uint64_t i = 0; l->at && i < r->n; i++) {
+		const struct sweep_row *row = &r->row[i];
+		double v = sweep_rows_figure(r, row, 0);
+		if (isnan(v) || !is_fixed((void *)fixed, row))
 			continue;
-		snprintf(text, sizeof text, "%+.1f %%", before ? (v / sweep_rows_figure(r, before->row, 0) - 1) * 100 : 0);
-		report_table_text(table, before ? text : "");
+		const struct sweep_row **best = &l->at[sweep_index(r->space, row->point, axis)];
+		double than = *best ? sweep_rows_figure(r, *best, 0) : 0;
+		if (!*best || (more ? v > than : v < than))
+			*best = row;
+	}
+	for (uint32_t i = 0; l->at && l->some && i < count; i++)
+		if (l->at[i])
+			l->some[l->n++] = i;
+	return l->at && l->some;
+}
+
+static void along_free(struct along *l)
+{
+	free(l->at);
+	free(l->some);
+}
+
+static void want_record(struct records *records, const struct sweep_row *row)
+{
+	for (unsigned i = 0; i < records->n; i++)
+		if (records->point[i] == row->point)
+			return;
+	if (records->n < MOST_RECORDS)
+		records->point[records->n++] = row->point;
+}
+
+static const json_t *record_at(const struct records *records, const struct along *l, uint32_t i)
+{
+	for (unsigned k = 0; k < records->n; k++)
+		if (records->point[k] == l->at[l->some[i]]->point)
+			return records->of[k];
+	return NULL;
+}
+
+/* ---- the table ---- */
+
+/* Which values have a row: those that change something, and of very many an even choice with both ends and the best. */
+static unsigned rows_of(const struct along *l, uint32_t out[MOST_ROWS + 2])
+{
+	unsigned n = 0;
+	uint32_t changes = 0, before = 0, best = 0, nth = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (gain_between(l, best, i) > 0)
+			best = i;
+		if (i && l->whole && fabs(gain_between(l, before, i)) <= FLAT)
+			continue;
+		before = i;
+		changes++;
+	}
+	uint32_t step = changes > MOST_ROWS ? (changes + MOST_ROWS - 2) / (MOST_ROWS - 1) : 1;
+	for (uint32_t i = 0; i < l->n; i++) {
+		bool flat = i && l->whole && fabs(gain_between(l, before, i)) <= FLAT;
+		bool own = step > 1 && (i == best || i + 1 == l->n);
+		if (!flat)
+			before = i;
+		if ((!flat && nth++ % step == 0) || own)
+			out[n++] = i;
+	}
+	return n;
+}
+
+static void put_row(struct report_table *table, const struct along *l, uint32_t i, const struct records *records, double before)
+{
+	const struct sweep_rows *r = l->r;
+	const struct sweep_space *s = r->space;
+	const struct sweep_row *row = l->at[l->some[i]];
+	char text[256];
+	report_table_row(table, sweep_label(&s->axes[l->axis], l->some[i], text, sizeof text));
+	for (unsigned a = 0; a < s->naxes; a++)
+		if (a != l->axis && !s->axes[a].hardware)
+			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
+	for (unsigned f = 0; f < r->nnames; f++) {
+		double v = sweep_rows_figure(r, row, f);
+		const char *word = json_string_value(json_object_get(json_object_get(record_at(records, l, i), "figures"), r->names[f]));
+		report_table_text(table, word ? word : sweep_figure_text(r->names[f], v, text, sizeof text));
+		if (f > 0 || !l->whole)
+			continue;
+		snprintf(text, sizeof text, "%+.1f %%", (v / before - 1) * 100);
+		report_table_text(table, isnan(before) ? "" : text);
 	}
 }
 
-static struct report_table *table_of(const struct sweep_rows *r, unsigned axis)
+static struct report_table *table_of(const struct along *l)
 {
+	const struct sweep_rows *r = l->r;
 	const char *titles[SWEEP_AXES + SWEEP_ROW_FIGURES + 3];
 	unsigned n = 0;
-	titles[n++] = r->space->axes[axis].name;
+	titles[n++] = r->space->axes[l->axis].name;
 	for (unsigned a = 0; a < r->space->naxes; a++)
-		if (a != axis && !r->space->axes[a].hardware)
+		if (a != l->axis && !r->space->axes[a].hardware)
 			titles[n++] = r->space->axes[a].name;
 	for (unsigned i = 0; i < r->nnames; i++) {
 		titles[n++] = sweep_figure_title(r->names[i]);
-		if (i == 0)
+		if (i == 0 && l->whole)
 			titles[n++] = "gain";
 	}
 	titles[n] = NULL;
 	return report_table_new(titles);
 }
 
-static void heading(const struct sweep_rows *r, unsigned axis, const struct fixed *fixed, FILE *out)
+/* "fastest", or what else is made best. */
+static void put_goal(const struct sweep_rows *r, FILE *out)
+{
+	bool cycles = strcmp(r->names[0], "cycles") == 0;
+	if (strcmp(r->names[0], "time_us") == 0 || (cycles && !r->space->clocks))
+		fputs("fastest", out);
+	else if (cycles)
+		fputs("fewest cycles (clocks differ: time_us tells what is fastest)", out);
+	else
+		fprintf(out, "best by %s", r->names[0]);
+}
+
+static void heading(const struct along *l, const struct fixed *fixed, FILE *out)
 {
 	char text[256];
-	const struct sweep_space *s = r->space;
-	fprintf(out, "\n%s%s for each %s", strcmp(r->names[0], "cycles") == 0 ? "fastest" : "best by ",
-		strcmp(r->names[0], "cycles") == 0 ? "" : r->names[0], s->axes[axis].name);
-	for (unsigned a = 0; a < s->naxes; a++)
-		if (fixed->index[a] >= 0 && a != axis)
-			fprintf(out, ", %s %s", s->axes[a].name, sweep_label(&s->axes[a], (uint32_t)fixed->index[a], text, sizeof text));
+	const struct sweep_space *s = l->r->space;
 	fputc('\n', out);
+	put_goal(l->r, out);
+	fprintf(out, "%s for each %s", l->whole ? "" : " of what was tried", s->axes[l->axis].name);
+	for (unsigned a = 0; a < s->naxes; a++)
+		if (fixed->index[a] >= 0 && a != l->axis)
+			fprintf(out, ", %s %s", s->axes[a].name, sweep_label(&s->axes[a], (uint32_t)fixed->index[a], text, sizeof text));
+	fputs(l->whole ? "\n" : "; the other axes were not exhausted, so that differences may be theirs\n", out);
 }
 
-/* Lines below a table: runs of values that change nothing, steps that lose. */
-static void remarks(const struct sweep_rows *r, unsigned axis, const struct best_row *best, FILE *out)
+/* ---- remarks below it ---- */
+
+/* Where an axis of numbers goes up and down: stretches that alternate, each by more than TURN. */
+static uint32_t stretches_of(const struct along *l, struct stretch *out)
 {
-	const struct sweep_axis *x = &r->space->axes[axis];
-	char from[256], to[256], why[512];
-	const struct best_row *before = NULL;
-	for (uint32_t i = 0; i < x->count; i++) {
-		uint32_t end = i;
-		if (!best[i].row)
+	uint32_t n = 0, start = 0, end = 0;
+	int way = 0;
+	for (uint32_t i = 1; i < l->n; i++) {
+		double g = gain_between(l, end, i);
+		if (way == 0 ? fabs(g) <= TURN : g * way < 0 && fabs(g) <= TURN)
 			continue;
-		double here = sweep_rows_figure(r, best[i].row, 0);
-		if (before && is_ordered(x)) {
-			double gain = sweep_gain(r->names[0], sweep_rows_figure(r, before->row, 0), here);
-			if (gain < -FLAT)
-				fprintf(out, "not monotonic: %s %s -> %s loses %.1f %%: %s\n", x->name,
-					sweep_label(x, sweep_index(r->space, before->row->point, axis), from, sizeof from),
-					sweep_label(x, i, to, sizeof to), -gain * 100, cause(before->record, best[i].record, why, sizeof why));
+		if (way != 0 && g * way < 0) {
+			out[n++] = (struct stretch){ start, end, gain_between(l, start, end) };
+			start = end;
 		}
-		while (end + 1 < x->count && best[end + 1].row &&
-		       fabs(sweep_gain(r->names[0], here, sweep_rows_figure(r, best[end + 1].row, 0))) <= FLAT)
-			end++;
+		way = g > 0 ? 1 : g < 0 ? -1 : way;
+		end = i;
+	}
+	if (way != 0)
+		out[n++] = (struct stretch){ start, end, gain_between(l, start, end) };
+	return n;
+}
+
+static uint32_t flats_of(const struct along *l, struct stretch *out)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0, end; i < l->n; i = end + 1) {
+		for (end = i; end + 1 < l->n && fabs(gain_between(l, i, end + 1)) <= FLAT; end++)
+			continue;
 		if (end > i)
-			fprintf(out, "flat: %s %s -> %s changes nothing, %s\n", x->name, sweep_label(x, i, from, sizeof from),
-				sweep_label(x, end, to, sizeof to), flat_cause(x, best[i].record, why, sizeof why));
-		before = &best[end];
-		i = end;
+			out[n++] = (struct stretch){ i, end, 0 };
 	}
+	return n;
 }
 
-static bool print_axis(const struct sweep_rows *r, const char *path, unsigned axis, const struct fixed *home, FILE *out, bool color,
-		       struct npu_error *err)
+/* The most of `n`, by what they lose or how long they are, in their order; how many there are. */
+static uint32_t pick(struct stretch *list, uint32_t n, bool losses)
 {
-	enum { MOST = 64 };
-	const struct sweep_axis *x = &r->space->axes[axis];
-	struct best_row best[MOST] = { { 0 } };
-	uint64_t points[MOST] = { 0 };
-	json_t *records[MOST];
-	unsigned where[MOST], n = 0;
-	struct fixed fixed = *home;
-	if (x->count > MOST)
-		return true;
-	for (uint32_t i = 0; i < x->count; i++) {
-		fixed.index[axis] = (int)i;
-		best[i].row = sweep_best(r, 0, is_fixed, &fixed);
-		if (best[i].row) {
-			points[n] = best[i].row->point;
-			where[n++] = i;
+	uint32_t kept = 0, all = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!losses || list[i].gain < 0)
+			list[all++] = list[i];
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t greater = 0;
+		for (uint32_t j = 0; j < all && greater < MOST_STRETCHES; j++) {
+			double a = losses ? -list[j].gain : list[j].to - list[j].from, b = losses ? -list[i].gain : list[i].to - list[i].from;
+			greater += a > b || (a == b && j < i);
 		}
+		list[i].gain = greater < MOST_STRETCHES ? list[i].gain : (double)NAN;
 	}
-	if (!sweep_rows_fetch(path, r->space, points, n, records, err))
+	for (uint32_t i = 0; i < all; i++)
+		if (!isnan(list[i].gain))
+			list[kept++] = list[i];
+	return all;
+}
+
+struct remarks {
+	struct stretch *turns, *flats; /* the first MOST_STRETCHES at most are told */
+	uint32_t nturns, nflats;       /* all of them */
+	bool monotonic;                /* the only stretch loses */
+};
+
+static uint32_t told(uint32_t n) { return n < MOST_STRETCHES ? n : MOST_STRETCHES; }
+
+static bool remarks_of(struct remarks *m, const struct along *l, struct records *records)
+{
+	const struct sweep_axis *x = &l->r->space->axes[l->axis];
+	*m = (struct remarks){ .turns = calloc(l->n + 1, sizeof *m->turns), .flats = calloc(l->n + 1, sizeof *m->flats) };
+	if (!m->turns || !m->flats)
 		return false;
-	for (unsigned k = 0; k < n; k++)
-		best[where[k]].record = records[k];
-	struct report_table *table = n ? table_of(r, axis) : NULL;
-	const struct best_row *before = NULL;
-	for (uint32_t i = 0; table && i < x->count; i++) {
-		if (!best[i].row)
-			continue;
-		/* What changes nothing is told below. */
-		if (before && fabs(sweep_gain(r->names[0], sweep_rows_figure(r, before->row, 0), sweep_rows_figure(r, best[i].row, 0))) <= FLAT)
-			continue;
-		table_row(table, r, axis, &best[i], before);
-		before = &best[i];
+	if (!l->whole)
+		return true;
+	uint32_t n = is_ordered(x) ? stretches_of(l, m->turns) : 0;
+	m->monotonic = n == 1;
+	m->nturns = pick(m->turns, n, true);
+	m->nflats = pick(m->flats, flats_of(l, m->flats), false);
+	for (uint32_t i = 0; i < told(m->nturns); i++) {
+		want_record(records, l->at[l->some[m->turns[i].from]]);
+		want_record(records, l->at[l->some[m->turns[i].to]]);
 	}
-	if (table) {
-		heading(r, axis, home, out);
-		report_table_print(table, out, &(struct report_style){ .color = color });
-		remarks(r, axis, best, out);
-	}
-	for (unsigned k = 0; k < n; k++)
-		json_decref(records[k]);
+	for (uint32_t i = 0; i < told(m->nflats); i++)
+		want_record(records, l->at[l->some[m->flats[i].from]]);
 	return true;
+}
+
+static void print_remarks(const struct remarks *m, const struct along *l, const struct records *records, FILE *out)
+{
+	const struct sweep_axis *x = &l->r->space->axes[l->axis];
+	char from[256], to[256], why[512];
+	for (uint32_t i = 0; i < told(m->nturns); i++) {
+		const struct stretch *t = &m->turns[i];
+		sweep_label(x, l->some[t->from], from, sizeof from);
+		sweep_label(x, l->some[t->to], to, sizeof to);
+		cause(record_at(records, l, t->from), record_at(records, l, t->to), why, sizeof why);
+		if (m->monotonic)
+			fprintf(out, "%s %s with %s, %s -> %s %+.1f %%: %s\n", sweep_figure_wants_more(l->r->names[0]) ? "less" : "more",
+				l->r->names[0], x->name, from, to, (figure_at(l, t->to) / figure_at(l, t->from) - 1) * 100, why);
+		else
+			fprintf(out, "not monotonic: %s %s -> %s loses %.1f %%: %s\n", x->name, from, to, -t->gain * 100, why);
+	}
+	if (m->nturns > MOST_STRETCHES)
+		fprintf(out, "not monotonic: %s loses in %u more stretches\n", x->name, m->nturns - MOST_STRETCHES);
+	for (uint32_t i = 0; i < told(m->nflats); i++)
+		fprintf(out, "flat: %s %s -> %s changes nothing, %s\n", x->name, sweep_label(x, l->some[m->flats[i].from], from, sizeof from),
+			sweep_label(x, l->some[m->flats[i].to], to, sizeof to), flat_cause(x, record_at(records, l, m->flats[i].from), why, sizeof why));
+	if (m->nflats > MOST_STRETCHES)
+		fprintf(out, "flat: %s has %u more stretches that change nothing\n", x->name, m->nflats - MOST_STRETCHES);
+}
+
+static bool print_along(const struct along *l, const char *path, const struct fixed *home, FILE *out, bool color, struct npu_error *err)
+{
+	struct remarks m;
+	struct records records = { .n = 0 };
+	uint32_t rows[MOST_ROWS + 2];
+	unsigned n = rows_of(l, rows);
+	bool ok = remarks_of(&m, l, &records) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	for (unsigned i = 0; i < n; i++)
+		want_record(&records, l->at[l->some[rows[i]]]);
+	ok = ok && sweep_rows_fetch(path, l->r->space, records.point, records.n, records.of, err);
+	struct report_table *table = ok && n ? table_of(l) : NULL;
+	for (unsigned i = 0; table && i < n; i++)
+		put_row(table, l, rows[i], &records, i ? figure_at(l, rows[i - 1]) : (double)NAN);
+	if (table) {
+		heading(l, home, out);
+		report_table_print(table, out, &(struct report_style){ .color = color });
+		print_remarks(&m, l, &records, out);
+	}
+	for (unsigned i = 0; ok && i < records.n; i++)
+		json_decref(records.of[i]);
+	free(m.turns);
+	free(m.flats);
+	return ok;
+}
+
+static bool print_axis(const struct sweep_rows *r, const char *path, unsigned axis, const struct fixed *home, bool whole, bool *told_any,
+		       FILE *out, bool color, struct npu_error *err)
+{
+	struct along l;
+	bool ok = along_axis(&l, r, axis, home, whole) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	ok = ok && print_along(&l, path, home, out, color, err);
+	*told_any = *told_any || l.n > 0;
+	along_free(&l);
+	return ok;
 }
 
 /* ---- axes of the kernel, around the best point ---- */
@@ -330,44 +528,94 @@ static bool print_axis(const struct sweep_rows *r, const char *path, unsigned ax
 static bool around_best(const struct sweep_rows *r, const char *path, unsigned axis, const struct sweep_row *best, FILE *out,
 			struct npu_error *err)
 {
-	enum { MOST = 64 };
 	const struct sweep_axis *x = &r->space->axes[axis];
-	const struct sweep_row *row[MOST];
-	uint64_t points[2];
 	json_t *records[2];
 	char from[256], to[256], why[512];
 	uint32_t own = sweep_index(r->space, best->point, axis), n = 0;
-	bool flat = true;
-	if (x->count > MOST || x->count < 2)
-		return true;
-	double value = sweep_rows_figure(r, best, 0);
+	const struct sweep_row *next = NULL;
+	bool flat = true, worse_before = false;
+	double value = sweep_rows_figure(r, best, 0), lost = 0;
 	for (uint32_t i = 0; i < x->count; i++) {
-		row[i] = sweep_rows_find(r, sweep_move(r->space, best->point, axis, i));
-		if (row[i] && row[i]->status != SWEEP_RUN)
-			row[i] = NULL;
-		n += row[i] != NULL;
-		flat = flat && (!row[i] || fabs(sweep_gain(r->names[0], value, sweep_rows_figure(r, row[i], 0))) <= FLAT);
+		const struct sweep_row *row = sweep_rows_find(r, sweep_move(r->space, best->point, axis, i));
+		if (!row || row->status != SWEEP_RUN)
+			continue;
+		double gain = sweep_gain(r->names[0], value, sweep_rows_figure(r, row, 0));
+		n++;
+		flat = flat && fabs(gain) <= FLAT;
+		worse_before = worse_before || (i < own && gain < -TURN);
+		if (i > own && !next && gain < -TURN) {
+			next = row;
+			lost = -gain;
+		}
 	}
-	if (n < 2)
+	bool turns = is_ordered(x) && worse_before && next;
+	if (n < 2 || (!flat && !turns))
 		return true;
-	points[0] = best->point;
-	points[1] = best->point;
-	bool inside = is_ordered(x) && own > 0 && own + 1 < x->count && row[own - 1] && row[own + 1];
-	if (inside)
-		points[1] = row[own + 1]->point;
-	if (!flat && !inside)
-		return true;
+	const uint64_t points[2] = { best->point, next ? next->point : best->point };
 	if (!sweep_rows_fetch(path, r->space, points, 2, records, err))
 		return false;
 	if (flat)
 		fprintf(out, "flat: %s changes nothing at the best point, %s\n", x->name, bound_of(records[0], why, sizeof why));
-	else if (sweep_gain(r->names[0], value, sweep_rows_figure(r, row[own + 1], 0)) < -FLAT)
+	else
 		fprintf(out, "not monotonic: %s is best at %s; %s loses %.1f %%: %s\n", x->name, sweep_label(x, own, from, sizeof from),
-			sweep_label(x, own + 1, to, sizeof to),
-			-sweep_gain(r->names[0], value, sweep_rows_figure(r, row[own + 1], 0)) * 100,
+			sweep_label(x, sweep_index(r->space, next->point, axis), to, sizeof to), lost * 100,
 			cause(records[0], records[1], why, sizeof why));
 	json_decref(records[0]);
 	json_decref(records[1]);
+	return true;
+}
+
+/* ---- points as they are ---- */
+
+/* Axes and figures of some points, a row each. */
+static void print_points(const struct sweep_rows *r, const struct sweep_row *const *rows, uint64_t n, FILE *out, bool color)
+{
+	const struct sweep_space *s = r->space;
+	const char *titles[SWEEP_AXES + SWEEP_ROW_FIGURES + 1];
+	unsigned columns = 0;
+	char text[256];
+	for (unsigned a = 0; a < s->naxes; a++)
+		titles[columns++] = s->axes[a].name;
+	for (unsigned f = 0; f < r->nnames; f++)
+		titles[columns++] = sweep_figure_title(r->names[f]);
+	titles[columns] = NULL;
+	struct report_table *table = report_table_new(titles);
+	for (uint64_t i = 0; table && i < n; i++) {
+		for (unsigned a = 0; a < s->naxes; a++) {
+			sweep_label(&s->axes[a], sweep_index(s, rows[i]->point, a), text, sizeof text);
+			if (a == 0)
+				report_table_row(table, text);
+			else
+				report_table_text(table, text);
+		}
+		for (unsigned f = 0; f < r->nnames; f++)
+			report_table_text(table, sweep_figure_text(r->names[f], sweep_rows_figure(r, rows[i], f), text, sizeof text));
+	}
+	if (table)
+		report_table_print(table, out, &(struct report_style){ .color = color });
+}
+
+static bool print_front(const struct sweep_rows *r, FILE *out, bool color, struct npu_error *err)
+{
+	enum { MOST = 24 };
+	const struct sweep_space *s = r->space;
+	unsigned goals[SWEEP_GOALS] = { 0 };
+	const struct sweep_row **front;
+	for (unsigned g = 0; g < s->ngoals; g++)
+		for (unsigned f = 0; f < r->nnames; f++)
+			if (strcmp(r->names[f], s->goals[g]) == 0)
+				goals[g] = f;
+	uint64_t n = sweep_front(r, goals, s->ngoals, &front);
+	if (!front)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	fprintf(out, "\nPareto front of what was tried: nothing is as good in ");
+	for (unsigned g = 0; g < s->ngoals; g++)
+		fprintf(out, "%s%s", g ? g + 1 < s->ngoals ? ", " : " and " : "", s->goals[g]);
+	fprintf(out, " and better in one\n");
+	print_points(r, front, n < MOST ? n : MOST, out, color);
+	if (n > MOST)
+		fprintf(out, "%s more are on it\n", npu_count_text(n - MOST).text);
+	free(front);
 	return true;
 }
 
@@ -485,19 +733,30 @@ bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool
 	const struct sweep_space *s = r->space;
 	const struct sweep_row *best = sweep_best(r, 0, NULL, NULL);
 	struct fixed home = { .s = s };
-	bool ok = true, main_axis = false;
+	/* Values of an axis are compared where each has the best of all the others behind it. */
+	bool ok = true, main_axis = false, told_any = false, whole = !s->pareto && s->count == s->points && !r->count[SWEEP_MISSING];
 	for (unsigned a = 0; a < s->naxes; a++) {
-		home.index[a] = s->axes[a].hardware && s->axes[a].count > 1 ? (int)sweep_home(r, a) : -1;
-		main_axis = main_axis || s->axes[a].hardware;
+		bool is_main = s->axes[a].hardware && s->axes[a].count > 1;
+		home.index[a] = is_main && whole ? (int)sweep_home(r, a) : -1;
+		main_axis = main_axis || is_main;
 	}
-	for (unsigned a = 0; ok && best && a < s->naxes; a++) {
+	if (best && s->pareto)
+		ok = told_any = print_front(r, out, color, err);
+	for (unsigned a = 0; ok && best && !s->pareto && a < s->naxes; a++) {
 		struct fixed fixed = home;
 		fixed.index[a] = -1;
-		if (s->axes[a].count > 1 && (s->axes[a].hardware || !main_axis))
-			ok = print_axis(r, path, a, &fixed, out, color, err);
+		if (s->axes[a].count < 2 || (main_axis && !s->axes[a].hardware))
+			continue;
+		ok = print_axis(r, path, a, &fixed, whole, &told_any, out, color, err);
+	}
+	if (ok && best && !told_any) {
+		fputc('\n', out);
+		put_goal(r, out);
+		fputc('\n', out);
+		print_points(r, &best, 1, out, color);
 	}
 	const struct sweep_row *at_home = best ? sweep_best(r, 0, is_fixed, &home) : NULL;
-	for (unsigned a = 0; ok && main_axis && at_home && a < s->naxes; a++)
+	for (unsigned a = 0; ok && main_axis && whole && at_home && a < s->naxes; a++)
 		if (!s->axes[a].hardware)
 			ok = around_best(r, path, a, at_home, out, err);
 	print_refusals(r, best, out, color);

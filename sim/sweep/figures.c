@@ -11,6 +11,32 @@ const struct sweep_figure sweep_figures[] = {
 	{ 0 },
 };
 
+static bool is_sum(const char *name)
+{
+	const char *of = "";
+#define FIGURE(type, field, path, unit, doc) of = strcmp(name, path) == 0 ? #field : of;
+#include "sim/report.def"
+#define FIGURE(field, member) \
+	if (strcmp(of, #member) == 0) \
+		return true;
+#include "sim/model/figures.def"
+	return strncmp(name, "engines.", 8) == 0;
+}
+
+bool sweep_figure_is_of(const char *name, bool model)
+{
+	static const char *const of_models[] = { "tokens_per_s", "ms_per_token", "uj_per_token" };
+	static const char *const of_both[] = { "time_us", "mac_utilization", "matrix_active_fraction", "overlap.hidden_fraction", "dram.gb_per_s",
+					       "macs_per_dram_byte", "sram.peak_bytes", "accum.peak_bytes", "bound", "instructions" };
+	for (unsigned i = 0; i < sizeof of_models / sizeof *of_models; i++)
+		if (strcmp(of_models[i], name) == 0)
+			return model;
+	for (unsigned i = 0; i < sizeof of_both / sizeof *of_both; i++)
+		if (strcmp(of_both[i], name) == 0)
+			return true;
+	return !model || is_sum(name);
+}
+
 int sweep_figure_find(const char *name)
 {
 	for (int i = 0; sweep_figures[i].name; i++)

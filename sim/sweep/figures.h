@@ -22,6 +22,8 @@ extern const struct sweep_figure sweep_figures[];
 int sweep_figure_find(const char *name);
 /* The nearest name, NULL when none is near. */
 const char *sweep_figure_near(const char *name);
+/* Whether runs (steps of a model) have a value of it. */
+bool sweep_figure_is_of(const char *name, bool model);
 /* Whether more of it is better. */
 bool sweep_figure_wants_more(const char *name);
 

@@ -171,30 +171,20 @@ static bool varies(const struct sweep_rows *r, unsigned figure)
 }
 
 /* All points, and the front of the goal and another figure: what is on it is better than all before. */
-static bool put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FILE *f)
+static void put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FILE *f)
 {
-	struct sweep_rows two = *r;
-	double *figures = malloc((r->nfigures + 1) * 2 * sizeof *figures);
-	if (!figures)
-		return false;
+	const unsigned goals[2] = { 0, x };
+	const struct sweep_row **front;
 	fprintf(f, "$all%u << EOD\n", chart);
 	for (uint64_t i = 0; i < r->n; i++)
 		if (r->row[i].status == SWEEP_RUN)
 			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], x), sweep_rows_figure(r, &r->row[i], 0));
 	fprintf(f, "EOD\n$front%u << EOD\n", chart);
-	two.figures = figures;
-	two.nnames = 2;
-	two.names[1] = r->names[x];
-	for (uint64_t i = 0; i < r->nfigures; i++) {
-		figures[2 * i] = r->figures[i * r->nnames];
-		figures[2 * i + 1] = r->figures[i * r->nnames + x];
-	}
-	for (uint64_t i = 0; i < r->n; i++)
-		if (sweep_is_on_front(&two, &r->row[i], 2))
-			fprintf(f, "%.12g %.12g\n", figures[2 * r->row[i].at + 1], figures[2 * r->row[i].at]);
-	free(figures);
+	uint64_t n = sweep_front(r, goals, 2, &front);
+	for (uint64_t i = 0; i < n; i++)
+		fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, front[i], x), sweep_rows_figure(r, front[i], 0));
+	free(front);
 	fprintf(f, "EOD\n");
-	return true;
 }
 
 static bool pareto(struct plot *p, FILE *f)
@@ -203,8 +193,10 @@ static bool pareto(struct plot *p, FILE *f)
 	unsigned xs[AGAINST], n = 0;
 	for (unsigned k = 0; k < AGAINST; k++)
 		for (unsigned i = 1; i < r->nnames; i++)
-			if (strcmp(r->names[i], against[k]) == 0 && varies(r, i) && put_front(r, i, n, f))
+			if (strcmp(r->names[i], against[k]) == 0 && varies(r, i)) {
+				put_front(r, i, n, f);
 				xs[n++] = i;
+			}
 	for (unsigned svg = 0; svg < 2 && n; svg++) {
 		terminal(f, p, pictures[1], svg, n > 1 ? 1200 : WIDTH, n > 2 ? 2 * HEIGHT : HEIGHT);
 		fprintf(f, "set multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", n > 2 ? 2 : 1, n > 1 ? 2 : 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A front and its neighbours. */
+#define _GNU_SOURCE
 #include "sim/sweep/search.h"
 #include "sim/sweep/expr.h"
 #include "sim/sweep/figures.h"
@@ -12,23 +13,63 @@
  * walked in ratios. */
 enum { FIRST_PART = 4, NEXT_PART = 10, LEAST = 16, SHORT_AXIS = 16 };
 
-bool sweep_is_on_front(const struct sweep_rows *r, const struct sweep_row *row, unsigned ngoals)
+struct order {
+	const struct sweep_rows *r;
+	const unsigned *figures;
+	unsigned n;
+};
+
+/* How much better b is than a by one of the figures. */
+static double gain(const struct order *o, const struct sweep_row *a, const struct sweep_row *b, unsigned i)
 {
-	if (row->status != SWEEP_RUN)
-		return false;
-	for (uint64_t i = 0; i < r->n; i++) {
-		bool as_good = r->row[i].status == SWEEP_RUN && &r->row[i] != row, better = false;
-		for (unsigned g = 0; as_good && g < ngoals; g++) {
-			double gain = sweep_rows_figure(r, &r->row[i], g) - sweep_rows_figure(r, row, g);
-			gain = sweep_figure_wants_more(r->names[g]) ? gain : -gain;
-			as_good = gain >= 0;
-			better = better || gain > 0;
-		}
-		/* Of equal ones the first stands for all. */
-		if (as_good && (better || &r->row[i] < row))
-			return false;
+	double more = sweep_rows_figure(o->r, b, o->figures[i]) - sweep_rows_figure(o->r, a, o->figures[i]);
+	return sweep_figure_wants_more(o->r->names[o->figures[i]]) ? more : -more;
+}
+
+static int by_goals(const void *a, const void *b, void *context)
+{
+	const struct order *o = context;
+	const struct sweep_row *x = *(const struct sweep_row *const *)a, *y = *(const struct sweep_row *const *)b;
+	for (unsigned i = 0; i < o->n; i++) {
+		double g = gain(o, x, y, i);
+		if (g < 0 || g > 0)
+			return g > 0 ? 1 : -1;
 	}
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+static bool is_beaten(const struct order *o, const struct sweep_row *by, const struct sweep_row *row)
+{
+	for (unsigned i = 0; i < o->n; i++)
+		if (gain(o, row, by, i) < 0)
+			return false;
 	return true;
+}
+
+uint64_t sweep_front(const struct sweep_rows *r, const unsigned *figures, unsigned n, const struct sweep_row ***list)
+{
+	struct order o = { r, figures, n };
+	const struct sweep_row **rows = malloc((r->n + 1) * sizeof *rows);
+	uint64_t all = 0, kept = 0;
+	for (uint64_t i = 0; rows && i < r->n; i++) {
+		bool valued = r->row[i].status == SWEEP_RUN;
+		for (unsigned f = 0; valued && f < n; f++)
+			valued = !isnan(sweep_rows_figure(r, &r->row[i], figures[f]));
+		if (valued)
+			rows[all++] = &r->row[i];
+	}
+	if (all)
+		qsort_r(rows, all, sizeof *rows, by_goals, &o);
+	/* What beats a point stands before it, or something that beats that. The last one kept is the likeliest. */
+	for (uint64_t i = 0; i < all; i++) {
+		uint64_t k = kept;
+		while (k && !is_beaten(&o, rows[k - 1], rows[i]))
+			k--;
+		if (!k)
+			rows[kept++] = rows[i];
+	}
+	*list = rows;
+	return kept;
 }
 
 static int by_number(const void *a, const void *b)
@@ -210,13 +251,17 @@ uint64_t sweep_generation(const struct sweep_rows *r, const struct sweep_set *se
 {
 	const struct sweep_space *s = r->space;
 	struct generation g = { .s = s };
+	const unsigned goals[SWEEP_GOALS] = { 0, 1, 2, 3 };
+	const struct sweep_row **front;
 	uint64_t part = s->count / (r->n ? NEXT_PART : FIRST_PART), n = 0;
 	most = most < (part < LEAST ? LEAST : part) ? most : part < LEAST ? LEAST : part;
 	for (unsigned a = 0; a < s->naxes; a++)
 		g.ladders[a] = ladder_of(&s->axes[a]);
-	for (uint64_t i = 0; i < r->n; i++)
-		if (sweep_is_on_front(r, &r->row[i], s->ngoals))
-			neighbours(&g, r->row[i].point);
+	uint64_t nfront = sweep_front(r, goals, s->ngoals, &front);
+	for (uint64_t i = 0; i < nfront; i++)
+		neighbours(&g, front[i]->point);
+	g.failed = g.failed || !front;
+	free(front);
 	*list = malloc((most + 1) * sizeof **list);
 	if (*list && !g.failed)
 		n = take(&g, seen, most, *list);

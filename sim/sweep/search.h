@@ -13,7 +13,8 @@
 uint64_t sweep_generation(const struct sweep_rows *, const struct sweep_set *seen, uint64_t most, uint64_t **list);
 /* The part of the budget that rows have spent: programs on machines that were simulated, each once, and what failed. */
 uint64_t sweep_spent(const struct sweep_rows *);
-/* Whether nothing that was run is as good in all goals and better in one; of equal ones the first is. */
-bool sweep_is_on_front(const struct sweep_rows *, const struct sweep_row *, unsigned ngoals);
+/* Points that were run of which nothing is as good in all of some figures (by number in the rows) and better in one, the best by the first
+ * of them first; of equal ones one, the first by number. Their number, into a malloc'ed *list; NULL when out of memory. */
+uint64_t sweep_front(const struct sweep_rows *, const unsigned *figures, unsigned n, const struct sweep_row ***list);
 
 #endif

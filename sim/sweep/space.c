@@ -260,7 +260,7 @@ const char *sweep_title(const struct sweep_space *s, char *out, unsigned size)
 	add(&t, ":");
 	for (unsigned a = 0; a < s->naxes; a++)
 		add(&t, "%s %" PRIu32 " %s", a ? " x" : "", s->axes[a].count, s->axes[a].name);
-	add(&t, " = %s points", npu_count_text(s->points).text);
+	add(&t, " = %s point%s", npu_count_text(s->points).text, s->points == 1 ? "" : "s");
 	if (s->sample)
 		add(&t, ", a sample of %s", npu_count_text(s->count).text);
 	if (s->pareto)

@@ -625,6 +625,19 @@ static void drop_first_base(struct sweep_spec *spec)
 	memmove(spec->bases, spec->bases + 1, --spec->nbases * sizeof *spec->bases);
 }
 
+static bool clocks_differ(const struct sweep_spec *spec)
+{
+	const struct sweep_space *s = spec->space;
+	for (unsigned a = 0; a < s->naxes; a++)
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			if (strcmp(s->axes[a].keys[k], "npu.clock_mhz") == 0)
+				return s->axes[a].count > 1;
+	for (unsigned i = 1; i < spec->nbases; i++)
+		if (spec->bases[i].hw.npu.clock_mhz != spec->bases[0].hw.npu.clock_mhz)
+			return true;
+	return false;
+}
+
 static bool read_axes(struct reader *r, const yaml_node_t *node, const yaml_node_t *hw)
 {
 	struct sweep_space *s = r->space;
@@ -640,6 +653,7 @@ static bool read_axes(struct reader *r, const yaml_node_t *node, const yaml_node
 		free(s->hw);
 		s->hw = NULL;
 	}
+	s->clocks = clocks_differ(r->spec);
 	s->points = 1;
 	for (unsigned a = 0; a < s->naxes; a++)
 		if (__builtin_mul_overflow(s->points, s->axes[a].count, &s->points) || s->points > SWEEP_MOST_GRID)
@@ -796,8 +810,9 @@ static bool something_passes(const struct sweep_spec *spec)
 static bool check_figure(struct reader *r, const yaml_node_t *node, const char *name)
 {
 	const char *near;
+	bool model = r->space->kind == SWEEP_MODEL;
 	if (sweep_figure_find(name) >= 0)
-		return true;
+		return sweep_figure_is_of(name, model) || fail(r, node, "%s: %s have no such figure", name, model ? "steps of a model" : "runs of a kernel or program");
 	near = sweep_figure_near(name);
 	return fail(r, node, "unknown figure %.60s%s%s%s", name, near ? "; did you mean " : "; npusim sweep figures lists them",
 		    near ? near : "", near ? "?" : "");
@@ -834,8 +849,8 @@ static bool read_count(struct reader *r, const yaml_node_t *node, const char *wh
 /* `search: pareto`, or {pareto: [cycles, sram.peak_bytes], points: 300}. */
 static bool read_search(struct reader *r, const yaml_node_t *node)
 {
-	static const char *const usual[] = { "cycles", "sram.peak_bytes" };
 	struct sweep_space *s = r->space;
+	const char *const usual[] = { s->clocks ? "time_us" : "cycles", "sram.peak_bytes" };
 	const char *text = yaml_scalar(node);
 	s->budget = 500;
 	if (text && strcmp(text, "pareto") == 0) {

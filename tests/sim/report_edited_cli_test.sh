@@ -43,7 +43,7 @@ refused "instructions[[]0] is from * to 1000000000000000000 of $cycles cycles: *
 refused "the kinds of critical_path add up to *, but cycles is $cycles: *" 'r["critical_path"]["post"] += 1'
 refused 'time_us: a number or null would be right' 'r["time_us"] = "fast"'
 refused 'bound: a text would be right' 'r["bound"] = 7'
-refused 'no report of a run: its schema is npusim.report/2, and npusim.report/1 is known; *' 'r["schema"] = "npusim.report/2"'
+refused 'no report of a run*: its schema is npusim.report/2, and npusim.report/1*is known*' 'r["schema"] = "npusim.report/2"'
 refused 'no report of a run; *' 'r = [1]'
 
 # broken TEXT: so is e.json as it is.
