@@ -75,6 +75,16 @@ void sweep_warn_of_changes(const struct sweep_space *s)
 		fprintf(stderr, "npusim: warning: %s has changed since these points were run, or is gone\n", changed);
 }
 
+void sweep_warn_of_gaps(const struct sweep_rows *r, const char *path)
+{
+	char strays[160];
+	if (r->count[SWEEP_MISSING])
+		fprintf(stderr, "npusim: warning: %s of %s points are missing in %s: the best may be among them\n",
+			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text, path);
+	if (*sweep_strays_text(&r->strays, strays))
+		fprintf(stderr, "npusim: warning: %s: %s\n", path, strays);
+}
+
 /* ---- run ---- */
 
 struct session {
@@ -299,7 +309,7 @@ static int dry_run(struct session *s)
 	struct sweep_job job = { .spec = s->spec, .count = space->count < PILOT ? space->count : PILOT, .parallel = s->parallel };
 	if (space->count <= LOOKED_AT && s->spec->where && !s->spec->late && !space->pareto) {
 		for (uint64_t n = 0; n < space->count; n++)
-			excluded += !sweep_spec_passes(s->spec, sweep_nth(space, n));
+			excluded += !sweep_spec_passes(s->spec, sweep_nth(space, n), NULL);
 		printf("%s excluded by where, %s left\n", npu_count_text(excluded).text, npu_count_text(space->count - excluded).text);
 	}
 	fflush(stdout);

@@ -80,6 +80,12 @@ const char *sweep_figure_text(const char *name, double value, char *out, unsigne
 	return out;
 }
 
+const char *sweep_rows_text(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure, char *out, unsigned size)
+{
+	struct expr_value v = sweep_rows_value(r, row, figure);
+	return v.text ? v.text : sweep_figure_text(r->names[figure], v.number, out, size);
+}
+
 double sweep_gain(const char *name, double a, double b)
 {
 	if (!(fabs(a) > 0))
@@ -227,9 +233,9 @@ struct stretch {
 	double gain;
 };
 
-enum { MOST_STRETCHES = 3, MOST_ROWS = 16, MOST_RECORDS = MOST_ROWS + 2 + 3 * MOST_STRETCHES };
+enum { MOST_STRETCHES = 3, MOST_ROWS = 16, MOST_RECORDS = 3 * MOST_STRETCHES };
 
-/* Records that the text below a table needs. */
+/* Records that tell causes. */
 struct records {
 	uint64_t point[MOST_RECORDS];
 	json_t *of[MOST_RECORDS];
@@ -314,7 +320,7 @@ static unsigned rows_of(const struct along *l, uint32_t out[MOST_ROWS + 2])
 	return n;
 }
 
-static void put_row(struct report_table *table, const struct along *l, uint32_t i, const struct records *records, double before)
+static void put_row(struct report_table *table, const struct along *l, uint32_t i, double before)
 {
 	const struct sweep_rows *r = l->r;
 	const struct sweep_space *s = r->space;
@@ -326,8 +332,7 @@ static void put_row(struct report_table *table, const struct along *l, uint32_t 
 			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
 	for (unsigned f = 0; f < r->nnames; f++) {
 		double v = sweep_rows_figure(r, row, f);
-		const char *word = json_string_value(json_object_get(json_object_get(record_at(records, l, i), "figures"), r->names[f]));
-		report_table_text(table, word ? word : sweep_figure_text(r->names[f], v, text, sizeof text));
+		report_table_text(table, sweep_rows_text(r, row, f, text, sizeof text));
 		if (f > 0 || !l->whole)
 			continue;
 		snprintf(text, sizeof text, "%+.1f %%", (v / before - 1) * 100);
@@ -494,12 +499,10 @@ static bool print_along(const struct along *l, const char *path, const struct fi
 	uint32_t rows[MOST_ROWS + 2];
 	unsigned n = rows_of(l, rows);
 	bool ok = remarks_of(&m, l, &records) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	for (unsigned i = 0; i < n; i++)
-		want_record(&records, l->at[l->some[rows[i]]]);
 	ok = ok && sweep_rows_fetch(path, l->r->space, records.point, records.n, records.of, err);
 	struct report_table *table = ok && n ? table_of(l) : NULL;
 	for (unsigned i = 0; table && i < n; i++)
-		put_row(table, l, rows[i], &records, i ? figure_at(l, rows[i - 1]) : (double)NAN);
+		put_row(table, l, rows[i], i ? figure_at(l, rows[i - 1]) : (double)NAN);
 	if (table) {
 		heading(l, home, out);
 		report_table_print(table, out, &(struct report_style){ .color = color });
@@ -589,7 +592,7 @@ static void print_points(const struct sweep_rows *r, const struct sweep_row *con
 				report_table_text(table, text);
 		}
 		for (unsigned f = 0; f < r->nnames; f++)
-			report_table_text(table, sweep_figure_text(r->names[f], sweep_rows_figure(r, rows[i], f), text, sizeof text));
+			report_table_text(table, sweep_rows_text(r, rows[i], f, text, sizeof text));
 	}
 	if (table)
 		report_table_print(table, out, &(struct report_style){ .color = color });

@@ -11,6 +11,8 @@
 unsigned sweep_shown(const struct sweep_space *, const char *names[SWEEP_ROW_FIGURES]);
 /* "12.5 %", "208 KiB", "732,711" of a figure. */
 const char *sweep_figure_text(const char *name, double value, char *out, unsigned size);
+/* The same of a row, words as they are. */
+const char *sweep_rows_text(const struct sweep_rows *, const struct sweep_row *, unsigned figure, char *out, unsigned size);
 /* What a table calls it. */
 const char *sweep_figure_title(const char *name);
 /* How much better b is than a, as a share of a: above 0 is better. */

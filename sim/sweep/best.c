@@ -169,20 +169,50 @@ static bool unknown_name(struct choice *c, const char *name)
 			near ? "; did you mean " : "; axes, parameters, hardware keys and figures are known", near ? near : "", near ? "?" : "");
 }
 
-/* `sram` is sram.size: the size of a memory is what one means by it. */
-static bool bind_name(struct choice *c, unsigned i, const char *params)
+/* A word that some point's figure is. */
+struct figure_word {
+	const char *word;
+	bool found;
+};
+
+static bool has_word(void *context, uint64_t point, enum sweep_status status, const json_t *record)
+{
+	struct figure_word *f = context;
+	const char *key;
+	json_t *value;
+	(void)point, (void)status;
+	json_object_foreach(json_object_get(record, "figures"), key, value)
+		f->found = f->found || (json_is_string(value) && strcmp(json_string_value(value), f->word) == 0);
+	return true;
+}
+
+static bool is_figure_word(struct choice *c, const char *path, const char *word)
+{
+	struct figure_word f = { word, false };
+	struct npu_error ignored;
+	return sweep_store_read(path, c->rows.space, has_word, &f, NULL, &ignored) && f.found;
+}
+
+/* axis.NAME and figure.NAME are one of them, where both are called NAME; `sram` is sram.size: the size of a memory is what one means
+ * by it. */
+static bool bind_name(struct choice *c, unsigned i, const char *path, const char *params)
 {
 	const struct sweep_space *s = c->rows.space;
 	const char *name = expr_name(c->where, i, NULL);
+	bool axis = strncmp(name, "axis.", 5) == 0, figure = strncmp(name, "figure.", 7) == 0;
+	const char *bare = name + (axis ? 5 : figure ? 7 : 0);
 	char scratch[WHAT_BYTES], size[96];
-	snprintf(c->name[i], sizeof c->name[i], "%s", name);
+	snprintf(c->name[i], sizeof c->name[i], "%s", bare);
 	snprintf(size, sizeof size, "%.80s.size", name);
 	if (expr_is_word(c->where, i))
 		return true;
-	if (sweep_value(s, 0, name, scratch, sizeof scratch))
-		return c->meaning[i] = OF_POINT, true;
-	if (sweep_figure_find(name) >= 0)
-		return c->meaning[i] = FIGURE, true;
+	bool is_axis = !figure && sweep_value(s, 0, bare, scratch, sizeof scratch), is_figure = !axis && sweep_figure_find(bare) >= 0;
+	if (is_axis && is_figure)
+		return npu_fail(&c->err, NPU_ERR_USAGE, "--where: %s is an axis and a figure; axis.%s or figure.%s would be right", name, name, name);
+	if (is_axis || is_figure)
+		return c->meaning[i] = is_axis ? OF_POINT : FIGURE, true;
+	if (axis || figure)
+		return unknown_name(c, name);
 	if (parameter(params, name, scratch))
 		return c->meaning[i] = PARAMETER, true;
 	if (is_hardware(c, name))
@@ -192,7 +222,7 @@ static bool bind_name(struct choice *c, unsigned i, const char *params)
 		c->meaning[i] = sweep_value(s, 0, size, scratch, sizeof scratch) ? OF_POINT : HARDWARE;
 		return c->meaning[i] == OF_POINT || read_machines(c);
 	}
-	if (!is_value(s, params, name))
+	if (!is_value(s, params, name) && !is_figure_word(c, path, name))
 		return unknown_name(c, name);
 	expr_make_word(c->where, i);
 	return true;
@@ -203,21 +233,45 @@ static bool take_point(void *context, uint64_t point, enum sweep_status status, 
 	struct choice *c = context;
 	c->point = point;
 	c->record = record;
-	if (status != SWEEP_RUN || point >= c->rows.space->points || !expr_holds(c->where, value_of, c))
+	if (status != SWEEP_RUN || point >= c->rows.space->points || !expr_holds(c->where, value_of, c, NULL))
 		return true;
 	return sweep_set_add(c->passing, point) || npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
+}
+
+static enum expr_kind kind_of(void *context, unsigned n)
+{
+	const struct choice *c = context;
+	const struct config_key *key = config_key_find(c->name[n]);
+	enum expr_kind kind;
+	switch (c->meaning[n]) {
+	case OF_POINT:
+		return sweep_kind(c->rows.space, c->name[n], &kind) ? kind : EXPR_ANY;
+	case FIGURE:
+		return sweep_figures[sweep_figure_find(c->name[n])].type == SWEEP_TEXT ? EXPR_WORD : EXPR_NUMBER;
+	case HARDWARE:
+		return key->type == CONFIG_PART || key->type == CONFIG_ENUM ? EXPR_WORD : EXPR_ANY;
+	case PARAMETER:
+		break;
+	}
+	return EXPR_ANY;
+}
+
+static bool fail_at_where(struct choice *c, const char *text)
+{
+	char what[256];
+	snprintf(what, sizeof what, "%.200s", c->err.text);
+	return npu_fail(&c->err, NPU_ERR_USAGE, "--where '%s', character %u: %s", text, c->err.column, what);
 }
 
 /* Finds the points for which the condition holds, by their records. */
 static bool choose_points(struct choice *c, const char *path, const char *text)
 {
 	json_t *first = NULL;
-	c->where = expr_parse(text, &c->err);
-	if (!c->where) {
-		char what[256];
-		snprintf(what, sizeof what, "%.200s", c->err.text);
-		return npu_fail(&c->err, NPU_ERR_USAGE, "--where '%s', character %u: %s", text, c->err.column, what);
-	}
+	const char **words = sweep_words(c->rows.space);
+	c->where = expr_parse(text, words, &c->err);
+	free(words);
+	if (!c->where)
+		return fail_at_where(c, text);
 	/* One that was run tells which parameters there are. */
 	for (uint64_t i = 0; i < c->rows.n; i++)
 		if (c->rows.row[i].status == SWEEP_RUN) {
@@ -227,8 +281,10 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 		}
 	bool ok = true;
 	for (unsigned i = 0; ok && expr_name(c->where, i, NULL); i++)
-		ok = i < NAMES ? bind_name(c, i, params_of(first)) : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
+		ok = i < NAMES ? bind_name(c, i, path, params_of(first)) : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
 	json_decref(first);
+	if (ok && !expr_check(c->where, kind_of, c, &c->err))
+		return fail_at_where(c, text);
 	c->passing = ok ? sweep_set_new(c->rows.space->points) : NULL;
 	if (ok && !c->passing)
 		ok = npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
@@ -339,8 +395,10 @@ int sweep_best_command(const struct cli *cli)
 	ok = ok && choose_figure(c, cli_value(cli, "by"));
 	unsigned shown = c->rows.nnames;
 	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) && (!where || choose_points(c, cli->words[1], where));
-	if (ok)
+	if (ok) {
 		sweep_warn_of_changes(space);
+		sweep_warn_of_gaps(&c->rows, cli->words[1]);
+	}
 	status = ok ? print_best(c, cli->words[1], top, shown) : cli_fail(&c->err);
 	sweep_rows_fini(&c->rows);
 	expr_free(c->where);

@@ -4,7 +4,7 @@
 #define NPU_SIM_SWEEP_COMMAND_H
 
 #include "sim/cli.h"
-#include "sim/sweep/space.h"
+#include "sim/sweep/rows.h"
 
 int sweep_best_command(const struct cli *);
 int sweep_merge_command(const struct cli *);
@@ -15,6 +15,8 @@ int sweep_submit_command(const struct cli *);
 char *sweep_folder(const struct cli *, const char *spec);
 /* Tells on stderr that a file of a sweep is no longer what was run: its commands would run something else. */
 void sweep_warn_of_changes(const struct sweep_space *);
+/* Tells on stderr what is not in a folder that should be. */
+void sweep_warn_of_gaps(const struct sweep_rows *, const char *path);
 /* A number of an option into *out, which stays where it is not given. */
 bool sweep_read_number(const struct cli *, const char *option, uint64_t most, uint64_t *out, struct npu_error *err);
 

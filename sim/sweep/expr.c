@@ -26,6 +26,7 @@ struct node {
 	enum kind kind;
 	double number;
 	unsigned a, b; /* nodes; of NAME `a` is the name */
+	bool closed;   /* in parentheses */
 };
 
 struct expr {
@@ -39,6 +40,7 @@ struct expr {
 
 struct parser {
 	struct expr *e;
+	const char *const *words;
 	const char *text, *at;
 	unsigned depth;
 	struct npu_error *err;
@@ -116,9 +118,30 @@ static bool number(struct parser *p, unsigned *out)
 	return true;
 }
 
+/* The longest of the words that stands here. */
+static size_t word_length(const struct parser *p)
+{
+	size_t longest = 0;
+	for (const char *const *w = p->words; w && *w; w++) {
+		size_t n = strlen(*w);
+		char next = strncmp(p->at, *w, n) == 0 ? p->at[n] : 'x';
+		if (n > longest && !isalnum((unsigned char)next) && !strchr("_.-", next ? next : ' '))
+			longest = n;
+	}
+	return longest;
+}
+
 static bool name(struct parser *p, unsigned *out)
 {
 	const char *from = p->at;
+	size_t word = word_length(p);
+	if (word) {
+		p->at += word;
+		if (!name_of(p, from, word, out))
+			return false;
+		p->e->words[p->e->nodes[*out].a] = true;
+		return true;
+	}
 	while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '.')
 		p->at++;
 	/* LPDDR5-6400 is one word. */
@@ -175,6 +198,8 @@ static bool primary(struct parser *p, unsigned *out)
 		if (ok && *p->at != ')')
 			ok = fail(p, p->at, "a ) is missing");
 		p->at += ok;
+		if (ok)
+			p->e->nodes[*out].closed = true;
 	} else if (*from == '!' || *from == '-') {
 		p->at++;
 		ok = primary(p, &a) && node(p, *from == '!' ? NOT : MINUS, a, 0, out);
@@ -200,24 +225,37 @@ static const struct operator *operator_at(struct parser *p)
 	return NULL;
 }
 
+static bool is_comparison(enum kind kind) { return kind >= LE && kind <= NE; }
+
+/* a < b < c, which would compare a truth with c. */
+static bool is_chain(const struct parser *p, unsigned at)
+{
+	return is_comparison(p->e->nodes[at].kind) && !p->e->nodes[at].closed;
+}
+
 static bool binary(struct parser *p, unsigned least, unsigned *out)
 {
 	if (!primary(p, out))
 		return false;
 	for (const struct operator *o; (o = operator_at(p)) && o->binds >= least;) {
 		unsigned right;
+		const char *from = p->at;
 		p->at += strlen(o->text);
-		if (!binary(p, o->binds + 1, &right) || !node(p, o->kind, *out, right, out))
+		if (!binary(p, o->binds + 1, &right))
+			return false;
+		if (is_comparison(o->kind) && (is_chain(p, *out) || is_chain(p, right)))
+			return fail(p, from, "two comparisons in a row: a < b && b < c would be right, or parentheses");
+		if ( !node(p, o->kind, *out, right, out))
 			return false;
 	}
 	return true;
 }
 
-struct expr *expr_parse(const char *text, struct npu_error *err)
+struct expr *expr_parse(const char *text, const char *const *words, struct npu_error *err)
 {
 	struct npu_error ignored;
 	struct expr *e = calloc(1, sizeof *e);
-	struct parser p = { .e = e, .text = text, .at = text, .err = err ? err : &ignored };
+	struct parser p = { .e = e, .words = words, .text = text, .at = text, .err = err ? err : &ignored };
 	if (!e) {
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 		return NULL;
@@ -265,6 +303,11 @@ static struct expr_value truth(bool holds) { return (struct expr_value){ .number
 
 static struct expr_value compare(enum kind kind, struct expr_value a, struct expr_value b)
 {
+	/* "64" is 64 where a number stands on the other side. */
+	if (a.text && !b.text)
+		a = expr_value_of(a.text);
+	else if (b.text && !a.text)
+		b = expr_value_of(b.text);
 	if (kind == EQ || kind == NE) {
 		bool same = a.text && b.text ? strcmp(a.text, b.text) == 0 : !a.text && !b.text && a.number == b.number;
 		bool known = (a.text || !isnan(a.number)) && (b.text || !isnan(b.number));
@@ -276,10 +319,12 @@ static struct expr_value compare(enum kind kind, struct expr_value a, struct exp
 													: a.number > b.number);
 }
 
-static double arithmetic(enum kind kind, double a, double b)
+static double arithmetic(enum kind kind, double a, double b, bool *divides)
 {
-	if ((kind == DIV || kind == MOD) && b == 0)
+	if ((kind == DIV || kind == MOD) && b == 0) {
+		*divides = true;
 		return NAN;
+	}
 	return kind == MUL ? a * b : kind == DIV ? a / b : kind == MOD ? fmod(a, b) : kind == ADD ? a + b : a - b;
 }
 
@@ -287,6 +332,7 @@ struct evaluation {
 	const struct expr *e;
 	expr_values *values;
 	void *context;
+	bool *divides;
 };
 
 static struct expr_value evaluate(const struct evaluation *v, unsigned at)
@@ -311,12 +357,81 @@ static struct expr_value evaluate(const struct evaluation *v, unsigned at)
 		return truth(!b.text && b.number != 0 && !isnan(b.number));
 	if (n->kind >= LE)
 		return compare(n->kind, a, b);
-	return (struct expr_value){ .number = arithmetic(n->kind, a.number, b.number) };
+	return (struct expr_value){ .number = arithmetic(n->kind, a.number, b.number, v->divides) };
 }
 
-bool expr_holds(const struct expr *e, expr_values *values, void *context)
+/* ---- what can never hold ---- */
+
+struct checking {
+	const struct expr *e;
+	expr_kinds *kinds;
+	void *context;
+	struct npu_error *err;
+};
+
+/* A side of an operator, for a person. */
+static const char *side(const struct checking *c, unsigned at, char out[NAME_BYTES])
 {
-	struct evaluation v = { e, values, context };
+	const struct node *n = &c->e->nodes[at];
+	if (n->kind == NAME)
+		snprintf(out, NAME_BYTES, "%s", c->e->names[n->a]);
+	else if (n->kind == NUMBER)
+		snprintf(out, NAME_BYTES, "%.10g", n->number);
+	else
+		snprintf(out, NAME_BYTES, "the other side");
+	return out;
+}
+
+static bool refuse(const struct checking *c, unsigned word, unsigned other, const char *is, const char *than)
+{
+	char a[NAME_BYTES], b[NAME_BYTES], text[4 * NAME_BYTES];
+	const struct node *n = &c->e->nodes[word];
+	snprintf(text, sizeof text, "%s is a word%s%s%s", side(c, word, a), is, *than ? side(c, other, b) : "", than);
+	npu_fail(c->err, NPU_ERR_VALUE, "%s", text);
+	c->err->column = n->kind == NAME ? c->e->columns[n->a] : 0;
+	return false;
+}
+
+static bool check(const struct checking *c, unsigned at, enum expr_kind *kind)
+{
+	const struct node *n = &c->e->nodes[at];
+	enum expr_kind a, b;
+	*kind = EXPR_NUMBER;
+	if (n->kind == NUMBER)
+		return true;
+	if (n->kind == NAME) {
+		*kind = !c->e->words[n->a] ? c->kinds(c->context, n->a) : expr_value_of(c->e->names[n->a]).text ? EXPR_WORD : EXPR_ANY;
+		return true;
+	}
+	bool one = n->kind == NOT || n->kind == MINUS;
+	if (!check(c, n->a, &a) || (!one && !check(c, n->b, &b)))
+		return false;
+	if (one)
+		b = EXPR_ANY;
+	unsigned word = a == EXPR_WORD ? n->a : n->b, other = a == EXPR_WORD ? n->b : n->a;
+	if (a != EXPR_WORD && b != EXPR_WORD)
+		return true;
+	if (n->kind == EQ || n->kind == NE)
+		return (a != EXPR_NUMBER && b != EXPR_NUMBER) || refuse(c, word, other, " and ", " a number: they are never equal");
+	if (is_comparison(n->kind))
+		return refuse(c, word, other, ", neither less nor more than ", "; == or != would be right");
+	return refuse(c, word, other, ": one cannot reckon with it", "");
+}
+
+bool expr_check(const struct expr *e, expr_kinds *kinds, void *context, struct npu_error *err)
+{
+	struct npu_error ignored;
+	struct checking c = { e, kinds, context, err ? err : &ignored };
+	enum expr_kind kind;
+	if (!check(&c, e->root, &kind))
+		return false;
+	return kind != EXPR_WORD || refuse(&c, e->root, e->root, ", and no condition", "");
+}
+
+bool expr_holds(const struct expr *e, expr_values *values, void *context, bool *divides)
+{
+	bool ignored;
+	struct evaluation v = { e, values, context, divides ? divides : &ignored };
 	struct expr_value result = evaluate(&v, e->root);
 	return !result.text && result.number != 0 && !isnan(result.number);
 }

@@ -365,6 +365,7 @@ int sweep_plot_command(const struct cli *cli)
 		ok = npu_fail(&p.err, NPU_ERR_USAGE, "%s: gnuplot takes a path on one line", p.folder);
 	if (ok) {
 		sweep_warn_of_changes(p.space);
+		sweep_warn_of_gaps(&p.rows, p.results);
 		/* The page comes also where there is no gnuplot. */
 		bool drawn = draw(&p);
 		struct npu_error first = p.err;

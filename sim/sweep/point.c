@@ -28,6 +28,7 @@ struct trial {
 	const char *parameters[MOST_WORDS];
 	char *owned[MOST_WORDS];
 	unsigned nowned;
+	bool divides; /* the condition does, by 0 */
 	struct npu_error err;
 };
 
@@ -48,7 +49,10 @@ static json_t *not_legal(uint64_t point, const char *reason, const char *error)
 	return o;
 }
 
-json_t *sweep_point_excluded(uint64_t point) { return not_legal(point, "where", NULL); }
+json_t *sweep_point_excluded(uint64_t point, bool divides)
+{
+	return not_legal(point, divides ? "where divides by 0" : "where", NULL);
+}
 
 json_t *sweep_point_failed(uint64_t point, const char *why)
 {
@@ -170,7 +174,7 @@ static struct expr_value late_value(void *context, unsigned n)
 static bool passes(struct trial *t)
 {
 	struct late l = { .t = t };
-	return !t->spec->where || !t->spec->late || expr_holds(t->spec->where, late_value, &l);
+	return !t->spec->where || !t->spec->late || expr_holds(t->spec->where, late_value, &l, &t->divides);
 }
 
 /* ---- results ---- */
@@ -271,7 +275,7 @@ static json_t *program_point(struct trial *t)
 		return refused(t, false);
 	if (!work_program(&t->work, &t->cli, t->spec->subject, &t->err))
 		return refused(t, false);
-	return passes(t) ? run_program(t) : sweep_point_excluded(t->point);
+	return passes(t) ? run_program(t) : sweep_point_excluded(t->point, t->divides);
 }
 
 /* The operator that takes the most cycles, with the run that its timeline can be had of. */
@@ -309,7 +313,7 @@ static json_t *model_point(struct trial *t)
 			return refused(t, false);
 	struct model_ask ask = model_ask_of(&t->work.args);
 	if (!passes(t))
-		return sweep_point_excluded(t->point);
+		return sweep_point_excluded(t->point, t->divides);
 	struct model_step *s =
 	    model_step_new(&t->spec->dims, &ask, &t->work.config, model_ask_chooses(&t->work.args), false, &t->err);
 	bool ok = s && model_step_run(s, 1, &t->err);

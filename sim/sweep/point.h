@@ -14,8 +14,8 @@ const char *sweep_status_name(enum sweep_status);
  * "error". One call a process that runs. What is known already, and alike, is not simulated; `known` may be NULL. NULL when out of
  * memory. */
 json_t *sweep_point_run(const struct sweep_spec *, uint64_t point, struct known *known);
-/* The same of a point that the condition excludes, without any work. */
-json_t *sweep_point_excluded(uint64_t point);
+/* The same of a point that the condition excludes, without any work; `divides`: because it divides by 0. */
+json_t *sweep_point_excluded(uint64_t point, bool divides);
 json_t *sweep_point_failed(uint64_t point, const char *why);
 
 #endif

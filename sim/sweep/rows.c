@@ -19,6 +19,50 @@ double sweep_record_figure(const json_t *record, const char *name)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* "double" of "buffering=double" among the parameters of a record, or a figure that is a word; NULL: it is none. */
+static const char *text_of(const json_t *record, const char *name, char *out, size_t size)
+{
+	if (strncmp(name, "params.", 7) != 0)
+		return json_string_value(json_object_get(json_object_get(record, "figures"), name));
+	const char *at = json_string_value(json_object_get(record, "params"));
+	size_t n = strlen(name + 7);
+	while (at && *at) {
+		size_t word = strcspn(at, " ");
+		if (word > n && strncmp(at, name + 7, n) == 0 && at[n] == '=') {
+			snprintf(out, size, "%.*s", (int)(word - n - 1), at + n + 1);
+			return out;
+		}
+		at += word + (at[word] == ' ');
+	}
+	return NULL;
+}
+
+static uint16_t intern(struct sweep_rows *r, const char *text)
+{
+	unsigned i = 0;
+	while (i < r->nwords && strcmp(r->word[i], text) != 0)
+		i++;
+	if (i < r->nwords)
+		return (uint16_t)(i + 1);
+	char **more = i < UINT16_MAX ? realloc(r->word, (i + 1) * sizeof *more) : NULL;
+	if (!more)
+		return 0;
+	r->word = more;
+	r->word[i] = strdup(text);
+	r->nwords += r->word[i] != NULL;
+	return (uint16_t)(r->word[i] ? i + 1 : 0);
+}
+
+static void take_value(struct sweep_rows *r, const json_t *record, unsigned i)
+{
+	char scratch[256];
+	uint64_t at = r->nfigures * r->nnames + i;
+	const char *text = text_of(record, r->names[i], scratch, sizeof scratch);
+	struct expr_value v = text ? expr_value_of(text) : (struct expr_value){ .number = sweep_record_figure(record, r->names[i]) };
+	r->figures[at] = v.text ? (double)NAN : v.number;
+	r->words[at] = v.text ? intern(r, text) : 0;
+}
+
 static uint8_t reason_of(struct sweep_rows *r, const char *text)
 {
 	unsigned i = 0;
@@ -46,16 +90,21 @@ static bool take(void *context, uint64_t point, enum sweep_status status, const 
 	struct sweep_row *rows = make_room(r->row, r->n, &r->room, sizeof *rows);
 	r->row = rows ? rows : r->row;
 	double *figures = r->figures;
-	if (status == SWEEP_RUN && r->nnames)
+	uint16_t *words = r->words;
+	uint64_t words_room = r->figures_room;
+	if (status == SWEEP_RUN && r->nnames) {
 		figures = make_room(r->figures, r->nfigures, &r->figures_room, r->nnames * sizeof *figures);
+		words = make_room(r->words, r->nfigures, &words_room, r->nnames * sizeof *words);
+	}
 	r->figures = figures ? figures : r->figures;
-	if (!rows || (status == SWEEP_RUN && r->nnames && !figures))
+	r->words = words ? words : r->words;
+	if (!rows || (status == SWEEP_RUN && r->nnames && (!figures || !words)))
 		return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
 	const char *key = json_string_value(json_object_get(record, "key"));
 	r->row[r->n++] = (struct sweep_row){ point, key ? strtoull(key, NULL, 16) : 0, (uint32_t)r->nfigures, (uint8_t)status,
 					     reason ? reason_of(r, reason) : 0 };
 	for (unsigned i = 0; status == SWEEP_RUN && i < r->nnames; i++)
-		r->figures[r->nfigures * r->nnames + i] = sweep_record_figure(record, r->names[i]);
+		take_value(r, record, i);
 	r->nfigures += status == SWEEP_RUN;
 	return true;
 }
@@ -128,6 +177,10 @@ void sweep_rows_fini(struct sweep_rows *r)
 {
 	for (unsigned i = 0; i < r->nreasons; i++)
 		free(r->reasons[i]);
+	for (unsigned i = 0; i < r->nwords; i++)
+		free(r->word[i]);
+	free(r->word);
+	free(r->words);
 	free(r->row);
 	free(r->figures);
 }
@@ -148,6 +201,12 @@ const struct sweep_row *sweep_rows_find(const struct sweep_rows *r, uint64_t poi
 double sweep_rows_figure(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure)
 {
 	return row->status == SWEEP_RUN ? r->figures[(uint64_t)row->at * r->nnames + figure] : (double)NAN;
+}
+
+struct expr_value sweep_rows_value(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure)
+{
+	uint16_t word = row->status == SWEEP_RUN ? r->words[(uint64_t)row->at * r->nnames + figure] : 0;
+	return word ? (struct expr_value){ NAN, r->word[word - 1] } : (struct expr_value){ .number = sweep_rows_figure(r, row, figure) };
 }
 
 struct fetching {

@@ -5,7 +5,7 @@
 
 #include "sim/sweep/store.h"
 
-enum { SWEEP_ROW_FIGURES = 12, SWEEP_REASONS = 32 };
+enum { SWEEP_ROW_FIGURES = 64, SWEEP_REASONS = 32 };
 
 struct sweep_row {
 	uint64_t point;
@@ -16,10 +16,13 @@ struct sweep_row {
 
 struct sweep_rows {
 	const struct sweep_space *space;
-	const char *names[SWEEP_ROW_FIGURES]; /* of the figures that are kept */
+	const char *names[SWEEP_ROW_FIGURES]; /* of the figures that are kept; "params.NAME" is a parameter as resolved */
 	unsigned nnames;
 	struct sweep_row *row;
-	double *figures; /* [nfigures][nnames], NaN: none */
+	double *figures;   /* [nfigures][nnames], NaN: none, or a word */
+	uint16_t *words;   /* [nfigures][nnames], number + 1 of a word; 0: none */
+	char **word;       /* [nwords] */
+	unsigned nwords;
 	uint64_t n, room, nfigures, figures_room;
 	char *reasons[SWEEP_REASONS];
 	uint64_t refused[SWEEP_REASONS];
@@ -36,6 +39,8 @@ void sweep_rows_fini(struct sweep_rows *);
 /* The row of a point, NULL: there is none. */
 const struct sweep_row *sweep_rows_find(const struct sweep_rows *, uint64_t point);
 double sweep_rows_figure(const struct sweep_rows *, const struct sweep_row *, unsigned figure);
+/* The same, also where it is a word; a number NaN: none. */
+struct expr_value sweep_rows_value(const struct sweep_rows *, const struct sweep_row *, unsigned figure);
 /* Whole records of some points (run ones) into out[n], NULL where there is none; the caller drops them. */
 bool sweep_rows_fetch(const char *path, const struct sweep_space *, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err);
 /* A figure of a record, NaN: none. */

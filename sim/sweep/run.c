@@ -170,7 +170,8 @@ static void work(const struct sweep_job *job, struct shared *shared, struct swee
 		uint64_t point = job->list ? job->list[n] : sweep_nth(space, n);
 		if (job->done && sweep_set_has(job->done, point))
 			continue;
-		json_t *record = sweep_spec_passes(job->spec, point) ? attempt(job, shared, point) : sweep_point_excluded(point);
+		bool divides = false;
+		json_t *record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(point, divides);
 		if (record && has_failed(record)) {
 			json_decref(record);
 			record = attempt(job, shared, point);

@@ -179,6 +179,46 @@ const char *sweep_value(const struct sweep_space *s, uint64_t point, const char 
 	return strcmp(name, "hw") == 0 ? s->hw : NULL;
 }
 
+bool sweep_kind(const struct sweep_space *s, const char *name, enum expr_kind *kind)
+{
+	char label[256];
+	bool words = false, numbers = false;
+	for (unsigned a = 0; a < s->naxes; a++) {
+		const struct sweep_axis *x = &s->axes[a];
+		for (uint32_t i = 0; strcmp(x->name, name) == 0 && i < x->count; i++)
+			*(expr_value_of(sweep_label(x, i, label, sizeof label)).text ? &words : &numbers) = true;
+		for (unsigned k = 0; k < x->nkeys && !words && !numbers; k++)
+			for (uint32_t i = 0; strcmp(x->keys[k], name) == 0 && i < x->count; i++)
+				*(expr_value_of(x->values[(size_t)k * x->count + i]).text ? &words : &numbers) = true;
+	}
+	if (!words && !numbers) {
+		const char *value = sweep_value(s, 0, name, label, sizeof label);
+		if (!value)
+			return false;
+		*(expr_value_of(value).text ? &words : &numbers) = true;
+	}
+	*kind = words && numbers ? EXPR_ANY : words ? EXPR_WORD : EXPR_NUMBER;
+	return true;
+}
+
+const char **sweep_words(const struct sweep_space *s)
+{
+	size_t most = s->nwith + 2, n = 0;
+	for (unsigned a = 0; a < s->naxes; a++)
+		most += (size_t)s->axes[a].nkeys * s->axes[a].count;
+	const char **words = calloc(most, sizeof *words);
+	for (unsigned i = 0; words && i < s->nwith; i++)
+		if (isalpha((unsigned char)*s->with[i].value) && strchr(s->with[i].value, '-'))
+			words[n++] = s->with[i].value;
+	if (words && s->hw && isalpha((unsigned char)*s->hw) && strchr(s->hw, '-'))
+		words[n++] = s->hw;
+	for (unsigned a = 0; words && a < s->naxes; a++)
+		for (size_t i = 0; i < (size_t)s->axes[a].nkeys * s->axes[a].count; i++)
+			if (isalpha((unsigned char)*s->axes[a].values[i]) && strchr(s->axes[a].values[i], '-'))
+				words[n++] = s->axes[a].values[i];
+	return words;
+}
+
 struct text {
 	char *out;
 	unsigned size, used;

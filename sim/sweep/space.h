@@ -4,7 +4,7 @@
 #ifndef NPU_SIM_SWEEP_SPACE_H
 #define NPU_SIM_SWEEP_SPACE_H
 
-#include "isa/error.h"
+#include "sim/sweep/expr.h"
 
 #include <jansson.h>
 
@@ -91,6 +91,10 @@ uint64_t sweep_nth(const struct sweep_space *, uint64_t n);
 uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
 /* A value of a name that a point has: of an axis, a key on it, or a setting; NULL: none of these. */
 const char *sweep_value(const struct sweep_space *, uint64_t point, const char *name, char *out, unsigned size);
+/* What the values of such a name are; false: it is none of these. */
+bool sweep_kind(const struct sweep_space *, const char *name, enum expr_kind *kind);
+/* Values of axes and settings that begin with a letter, for expr_parse(); the array is malloc'ed, NULL at its end. */
+const char **sweep_words(const struct sweep_space *);
 /* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again, from where this process is; files of the
  * specification are whole paths elsewhere than in its folder; into `out`. */
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);

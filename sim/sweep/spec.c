@@ -724,14 +724,32 @@ static bool bind(struct reader *r, const yaml_node_t *node)
 	return true;
 }
 
+static enum expr_kind kind_of(void *context, unsigned n)
+{
+	const struct reader *r = context;
+	const char *name = expr_name(r->spec->where, n, NULL);
+	enum expr_kind kind;
+	const struct npu_param *p = param_of(r->spec, name);
+	const struct config_key *key = config_key_find(name);
+	if (sweep_kind(r->space, name, &kind))
+		return kind;
+	if (p)
+		return p->type == NPU_PARAM_CHOICE ? EXPR_WORD : EXPR_NUMBER;
+	return key && (key->type == CONFIG_PART || key->type == CONFIG_ENUM) ? EXPR_WORD : EXPR_ANY;
+}
+
 /* Parses and binds one condition, told at its node. */
 static bool take_condition(struct reader *r, const yaml_node_t *node, const char *text)
 {
 	struct npu_error inner = { 0 };
+	const char **known = sweep_words(r->space);
 	expr_free(r->spec->where);
-	r->spec->where = text && *text ? expr_parse(text, &inner) : NULL;
-	if (r->spec->where)
-		return bind(r, node);
+	r->spec->where = text && *text ? expr_parse(text, known, &inner) : NULL;
+	free(known);
+	if (r->spec->where && !bind(r, node))
+		return false;
+	if (r->spec->where && expr_check(r->spec->where, kind_of, r, &inner))
+		return true;
 	if (!text || !*text)
 		return fail(r, node, "where takes a condition, or a list of them: tile_q * tile_kv <= 65536");
 	fail(r, node, "where: %s", inner.text);
@@ -786,10 +804,10 @@ static struct expr_value early_value(void *context, unsigned n)
 	return (struct expr_value){ .number = p ? (double)p->initial : (double)NAN };
 }
 
-bool sweep_spec_passes(const struct sweep_spec *spec, uint64_t point)
+bool sweep_spec_passes(const struct sweep_spec *spec, uint64_t point, bool *divides)
 {
 	struct values v = { .spec = spec, .point = point };
-	return !spec->where || spec->late || expr_holds(spec->where, early_value, &v);
+	return !spec->where || spec->late || expr_holds(spec->where, early_value, &v, divides);
 }
 
 /* As far as can be looked at. */
@@ -799,7 +817,7 @@ static bool something_passes(const struct sweep_spec *spec)
 	for (uint64_t i = 0; i < spec->space->points; i++) {
 		if (i == LOOKED_AT)
 			return true;
-		if (sweep_spec_passes(spec, sweep_nth(spec->space, i)))
+		if (sweep_spec_passes(spec, sweep_nth(spec->space, i), NULL))
 			return true;
 	}
 	return false;

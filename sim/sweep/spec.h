@@ -28,7 +28,8 @@ struct sweep_spec {
 /* `path` "-" is stdin. NULL with an error. A plug-in is not loaded by this process. */
 struct sweep_spec *sweep_spec_read(const char *path, const struct plugin_limits *, struct npu_error *err);
 void sweep_spec_free(struct sweep_spec *);
-/* Whether the condition lets a point pass, from axes and settings alone; true where it has to wait. */
-bool sweep_spec_passes(const struct sweep_spec *, uint64_t point);
+/* Whether the condition lets a point pass, from axes and settings alone; true where it has to wait. *divides (may be NULL) becomes
+ * true where it does not for a division by 0. */
+bool sweep_spec_passes(const struct sweep_spec *, uint64_t point, bool *divides);
 
 #endif

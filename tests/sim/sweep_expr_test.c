@@ -28,12 +28,12 @@ static struct expr_value value(void *context, unsigned n)
 static bool holds(const char *text)
 {
 	struct npu_error err = { 0 };
-	struct expr *e = expr_parse(text, &err);
+	struct expr *e = expr_parse(text, NULL, &err);
 	ck_assert_msg(e != NULL, "%s: %s", text, err.text);
 	for (unsigned i = 0; expr_name(e, i, NULL); i++)
 		if (strcmp(expr_name(e, i, NULL), "double") == 0 || strcmp(expr_name(e, i, NULL), "single") == 0)
 			expr_make_word(e, i);
-	bool result = expr_holds(e, value, e);
+	bool result = expr_holds(e, value, e, NULL);
 	expr_free(e);
 	return result;
 }
@@ -47,7 +47,7 @@ START_TEST(operators_bind_as_in_c)
 	ck_assert(holds("0 && 0 || 1"));
 	ck_assert(!holds("0 && (0 || 1)"));
 	ck_assert(holds("!(a > 6) && -a < 0 && a % 4 == 2"));
-	ck_assert(holds("1 < 2 == 1"));
+	ck_assert(holds("(1 < 2) == 1"));
 	ck_assert(holds("a < 1e1 && a * 1e6 == 6000000 && a > 1.5e-1 && 2e+1 == 20"));
 }
 END_TEST
@@ -77,16 +77,65 @@ START_TEST(mistakes_have_a_column)
 	static const struct {
 		const char *text;
 		uint32_t column;
-	} wrong[] = { { "", 1 }, { "a +", 4 }, { "(a", 3 }, { "a b", 3 }, { "a < 3xyz", 5 }, { "a == 'x", 6 }, { "* 3", 1 }, { "a && ", 6 } };
+	} wrong[] = { { "", 1 }, { "a +", 4 }, { "(a", 3 }, { "a b", 3 }, { "a < 3xyz", 5 }, { "a == 'x", 6 }, { "* 3", 1 }, { "a && ", 6 },
+		      { "2 < a < 5", 7 }, { "a == 3 == 1", 8 }, { "a < 3 != a", 7 }, { "1 == a < 3", 3 } };
 	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct npu_error err = { 0 };
-		ck_assert(expr_parse(wrong[i].text, &err) == NULL);
+		ck_assert(expr_parse(wrong[i].text, NULL, &err) == NULL);
 		ck_assert_msg(err.column == wrong[i].column, "%s: column %u: %s", wrong[i].text, err.column, err.text);
 	}
 	char deep[400];
 	memset(deep, '(', sizeof deep);
 	deep[sizeof deep - 1] = '\0';
-	ck_assert(expr_parse(deep, NULL) == NULL);
+	ck_assert(expr_parse(deep, NULL, NULL) == NULL);
+}
+END_TEST
+
+static enum expr_kind kind_of(void *context, unsigned n)
+{
+	const char *name = expr_name(context, n, NULL);
+	return strcmp(name, "buffering") == 0 ? EXPR_WORD : strcmp(name, "a") == 0 ? EXPR_NUMBER : EXPR_ANY;
+}
+
+START_TEST(what_never_holds_is_refused)
+{
+	static const struct {
+		const char *text, *why; /* NULL: it may hold */
+	} conditions[] = {
+		{ "buffering == 'double' && a == \"64\" && other < 3", NULL },
+		{ "buffering < 3", "buffering is a word, neither less nor more than 3; == or != would be right" },
+		{ "a > 3 && buffering == 3", "buffering is a word and 3 a number: they are never equal" },
+		{ "a == 'x'", "x is a word and a a number: they are never equal" },
+		{ "a * buffering > 1", "buffering is a word: one cannot reckon with it" },
+		{ "!buffering", "buffering is a word: one cannot reckon with it" },
+		{ "buffering", "buffering is a word, and no condition" },
+	};
+	for (unsigned i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+		struct npu_error err = { 0 };
+		struct expr *e = expr_parse(conditions[i].text, NULL, &err);
+		ck_assert_msg(e != NULL, "%s: %s", conditions[i].text, err.text);
+		ck_assert_msg(expr_check(e, kind_of, e, &err) == !conditions[i].why, "%s: %s", conditions[i].text, err.text);
+		ck_assert_str_eq(err.text, conditions[i].why ? conditions[i].why : "");
+		expr_free(e);
+	}
+}
+END_TEST
+
+START_TEST(words_are_numbers_where_they_can_be_and_a_division_by_0_is_told)
+{
+	static const char *const words[] = { "edge", "edge-2mb", NULL };
+	struct npu_error err = { 0 };
+	bool divides = false;
+	ck_assert(holds("a == '6' && a <= \"7\" && '0.5MiB' < sram.size"));
+	struct expr *e = expr_parse("a - 6 == 0 && edge-2mb == 'edge-2mb' && edge != edge-2mb", words, &err);
+	ck_assert_msg(e != NULL, "%s", err.text);
+	ck_assert(expr_holds(e, value, e, &divides) && !divides);
+	expr_free(e);
+	e = expr_parse("edge-2mbx == 1", words, &err);
+	ck_assert_msg(e == NULL, "edge is no word here, but a name less 2mbx");
+	e = expr_parse("100 % (a - 6) == 0", NULL, &err);
+	ck_assert(!expr_holds(e, value, e, &divides) && divides);
+	expr_free(e);
 }
 END_TEST
 
@@ -127,6 +176,8 @@ int main(void)
 	tcase_add_test(t, sizes_are_bytes_and_words_are_words);
 	tcase_add_test(t, what_is_not_there_holds_for_nothing);
 	tcase_add_test(t, mistakes_have_a_column);
+	tcase_add_test(t, what_never_holds_is_refused);
+	tcase_add_test(t, words_are_numbers_where_they_can_be_and_a_division_by_0_is_told);
 	tcase_add_test(t, a_shuffle_is_a_permutation_for_every_length);
 	tcase_add_test(t, a_point_is_its_indices);
 	suite_add_tcase(suite, t);
