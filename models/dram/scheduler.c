@@ -33,7 +33,7 @@ IN_LINE void scan_rank(const struct dram *d, const struct channel *ch, uint32_t 
 		uint64_t bank = lowest(banks), from = next[bank];
 		if (grouped)
 			from = max64(from, next[GROUP_SLOT + d->plan.group_of[bank]]);
-		uint64_t wait = from > floor ? from - floor : 0;
+		uint64_t wait = max64(from, floor) - floor; /* a choice would be a branch that nobody can predict */
 		wait = max64(wait, least);
 		uint64_t key = wait << AGE_BITS | age[bank];
 		first->bank = key < first->key ? (uint32_t)bank : first->bank;
