@@ -40,6 +40,14 @@ static void place(struct roofline *r, struct point *p)
 	p->roof = isnan(slope) || slope > r->peak_macs ? r->peak_macs : slope;
 }
 
+/* Instructions of two regions overlap, and the older one decides the cycle: a region is at it for no less than the machine
+ * needs for what it asks. */
+static uint64_t least_cycles(const struct roofline *r, const struct point *p)
+{
+	double array = (double)p->macs / r->peak_macs, memory = (double)p->bytes / r->peak_bytes, ns = array > memory ? array : memory;
+	return r->ns_per_cycle > 0 ? (uint64_t)ceil(ns / r->ns_per_cycle) : 0;
+}
+
 static int by_cycles(const void *x, const void *y)
 {
 	const struct point *a = x, *b = y;
@@ -93,6 +101,8 @@ static bool roofline_init(struct roofline *r, const json_t *report, const char *
 	json_array_foreach(rows, i, row) {
 		struct point p = { .name = report_text(row, "name"), .macs = report_count(row, "macs"), .cycles = region_cycles(row),
 				   .bytes = report_count(row, "dram_read_bytes") + report_count(row, "dram_write_bytes") };
+		uint64_t least = least_cycles(r, &p);
+		p.cycles = p.cycles < least ? least : p.cycles;
 		place(r, &p);
 		if (p.macs > 0 || p.bytes > 0)
 			r->regions[r->n++] = p;
@@ -329,8 +339,8 @@ const struct cli_command cmd_roofline = {
 		"\n"
 		"  npusim run gemm --report r.json -q && npusim roofline r.json -o roofline.svg\n"
 		"\n"
-		"The cycles of a region are the most that one engine was at it, working or waiting; regions overlap, so their cycles "
-		"add up to more than the run's.\n",
+		"The cycles of a region are the most that one engine was at it, working or waiting, and no less than its MACs and "
+		"bytes take at the peaks; regions overlap, so their cycles add up to more than the run's.\n",
 	.options = options,
 	.min_words = 1,
 	.max_words = 1,

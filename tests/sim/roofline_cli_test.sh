@@ -31,6 +31,11 @@ for report in i j; do
     grep -q 'DMA ports 64.00 GB/s, ridge 16.00 MAC/B$' out || fail "an ideal DRAM: $(head -1 out)"
     awk '/"roof_fraction"/ { gsub(/[^0-9.]/, ""); if ($0 > 1) exit 1; n++ } END { exit n != 5 }' ip.json || fail "above the roof: $(cat ip.json)"
 done
+# Regions that overlap are no faster than the machine
+"$NPUSIM" run attention seq=256 --hw server -q --report o.json
+checks=$((checks + 1))
+"$NPUSIM" roofline o.json --report op.json >/dev/null
+awk '/"roof_fraction"/ { gsub(/[^0-9.]/, ""); if ($0 > 1) exit 1; n++ } END { exit n < 5 }' op.json || fail "a region above the roof: $(grep -c roof_fraction op.json)"
 # A run without a cycle has no rate, and no instruction
 "$NPUSIM" run gemm m=0 -q --report e.json --instructions
 checks=$((checks + 4))
