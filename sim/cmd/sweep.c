@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PILOT = 8, STATUS_INTERRUPTED = 130 };
@@ -129,18 +130,24 @@ static bool run_part(struct session *s, const uint64_t *list, uint64_t from, uin
 	return sweep_run(&job, &s->counts, &s->seconds, &s->stopped, &s->err);
 }
 
-static void print_estimate(const struct session *s, uint64_t left)
+static void print_time(char out[48], double seconds)
 {
-	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
-	double each = here ? s->seconds / (double)here : 0, all = each * (double)left;
-	char text[64];
-	if (!here || !left || cli_value(s->cli, "quiet"))
+	snprintf(out, 48, "%.*f %s", seconds < 9.5 || seconds >= 7200 ? 1 : 0,
+		 seconds < 120 ? seconds : seconds < 7200 ? seconds / 60 : seconds / 3600, seconds < 120 ? "s" : seconds < 7200 ? "min" : "h");
+}
+
+/* `least`: no more than that is known. */
+static void print_estimate(const struct session *s, uint64_t left, double all, bool least)
+{
+	char time[48];
+	if (!left || cli_value(s->cli, "quiet"))
 		return;
 	/* Later ones know more of what they need. */
-	bool less = s->known && sweep_value(s->spec->space, 0, "sram.size", text, sizeof text);
-	fprintf(stderr, "%s points to go on %u process%s: %s %.*f %s\n", npu_count_text(left).text, s->parallel,
-		s->parallel > 1 ? "es" : "", less ? "at most" : "about", all < 9.5 || all >= 7200 ? 1 : 0, all < 120 ? all : all < 7200 ? all / 60 : all / 3600,
-		all < 120 ? "s" : all < 7200 ? "min" : "h");
+	char text[64];
+	bool most = s->known && sweep_value(s->spec->space, 0, "sram.size", text, sizeof text);
+	print_time(time, all);
+	fprintf(stderr, "%s point%s to go on %u process%s: %s %s\n", npu_count_text(left).text, left > 1 ? "s" : "", s->parallel,
+		s->parallel > 1 ? "es" : "", least ? "more than" : most ? "at most" : "about", time);
 }
 
 /* The first few tell how long the others will take. */
@@ -154,7 +161,9 @@ static bool run_grid(struct session *s)
 	if (!run_part(s, NULL, 0, pilot, mine) || s->stopped)
 		return false;
 	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
-	print_estimate(s, left > here ? left - here : 0);
+	left = left > here ? left - here : 0;
+	if (here)
+		print_estimate(s, left, s->seconds / (double)here * (double)left, false);
 	return run_part(s, NULL, pilot, space->count - pilot, mine) && !s->stopped;
 }
 
@@ -300,22 +309,70 @@ static void end(struct session *s)
 	free(s->folder);
 }
 
-/* Nothing is kept: what there is, and how long it takes. */
-static int dry_run(struct session *s)
+/* Points of this run that are neither there already nor excluded from what is known without running. */
+static uint64_t to_go(const struct session *s, uint64_t *excluded, uint64_t pilot[PILOT], unsigned *npilot)
 {
 	enum { LOOKED_AT = 1000000 };
-	struct sweep_space *space = s->spec->space;
-	uint64_t excluded = 0;
-	struct sweep_job job = { .spec = s->spec, .count = space->count < PILOT ? space->count : PILOT, .parallel = s->parallel };
-	if (space->count <= LOOKED_AT && s->spec->where && !s->spec->late && !space->pareto) {
-		for (uint64_t n = 0; n < space->count; n++)
-			excluded += !sweep_spec_passes(s->spec, sweep_nth(space, n), NULL);
-		printf("%s excluded by where, %s left\n", npu_count_text(excluded).text, npu_count_text(space->count - excluded).text);
+	const struct sweep_space *space = s->spec->space;
+	uint64_t left = 0, looked = space->count < LOOKED_AT ? space->count : LOOKED_AT;
+	for (uint64_t n = 0; n < looked; n++) {
+		uint64_t point = sweep_nth(space, n);
+		if (s->store.shards > 1 && n % s->store.shards != s->store.shard - 1)
+			continue;
+		bool passes = sweep_spec_passes(s->spec, point, NULL);
+		*excluded += !passes;
+		if (!passes || sweep_set_has(s->done, point))
+			continue;
+		if (*npilot < PILOT)
+			pilot[(*npilot)++] = point;
+		left++;
 	}
+	/* Of very many, as the first million. */
+	*excluded = (uint64_t)((double)*excluded * (double)space->count / (double)looked);
+	return (uint64_t)((double)left * (double)space->count / (double)looked);
+}
+
+/* Nothing is kept: what there is, and how long it takes, which a few points tell within some seconds. */
+static int dry_run(struct session *s)
+{
+	static const double SECONDS = 10;
+	struct sweep_space *space = s->spec->space;
+	struct stat st;
+	char plan[4200];
+	uint64_t excluded = 0, pilot[PILOT];
+	unsigned npilot = 0;
+	snprintf(plan, sizeof plan, "%s/sweep.json", s->folder);
+	if (stat(plan, &st) == 0) {
+		struct sweep_space *there = sweep_store_plan(s->folder, &s->err);
+		bool ok = there && (strcmp(there->identity, space->identity) == 0 ||
+				    npu_fail(&s->err, NPU_ERR_USAGE, "%s holds results of another sweep; another folder (-o) would be right", s->folder));
+		sweep_space_free(there);
+		if (!ok || !sweep_store_read(s->folder, space, note_done, s, NULL, &s->err) || s->err.code)
+			return cli_fail(&s->err);
+	}
+	uint64_t left = space->pareto ? space->count : to_go(s, &excluded, pilot, &npilot);
+	if (excluded)
+		printf("%s excluded by where\n", npu_count_text(excluded).text);
+	if (s->before)
+		printf("%s in %s already\n", npu_count_text(s->before).text, s->folder);
+	printf("%s to go\n", npu_count_text(left).text);
 	fflush(stdout);
-	if (!sweep_run(&job, &s->counts, &s->seconds, &s->stopped, &s->err))
+	if (space->pareto)
+		for (; npilot < PILOT && npilot < space->points; npilot++)
+			pilot[npilot] = sweep_nth(space, npilot);
+	struct sweep_job job = {
+		.spec = s->spec, .list = pilot, .count = npilot, .parallel = s->parallel, .seconds = SECONDS, .all = npilot,
+		.progress = cli_value(s->cli, "quiet") ? NULL : stderr, .terminal = stderr_is_terminal(),
+	};
+	if (npilot && !sweep_run(&job, &s->counts, &s->seconds, &s->stopped, &s->err))
 		return cli_fail(&s->err);
-	print_estimate(s, space->count);
+	if (s->stopped)
+		return STATUS_INTERRUPTED;
+	uint64_t here = s->counts.run + s->counts.not_legal + s->counts.failed;
+	/* With none of them done, each takes longer than that. */
+	double each = here ? s->seconds / (double)here : s->seconds / (double)s->parallel;
+	if (npilot)
+		print_estimate(s, left, each * (double)left, here < npilot);
 	return 0;
 }
 

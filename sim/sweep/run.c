@@ -20,9 +20,18 @@
 
 enum { MOST_WORKERS = 256, LOOK_MS = 100 };
 static const double LINE_SECONDS = 10;
+/* So many times a point may take its worker with it; so many workers may be lost without a point done, before it is given up. */
+enum { MOST_DEATHS = 2, MOST_LOSSES = 16 };
+
+/* What a worker is at. */
+struct hand {
+	_Atomic uint64_t point; /* + 1; 0: none */
+	_Atomic unsigned deaths; /* of workers that were at it */
+};
 
 /* Between the processes. */
 struct shared {
+	struct hand hands[MOST_WORKERS];
 	_Atomic uint64_t next;
 	_Atomic bool stop;
 	_Atomic uint64_t run, not_legal, failed;
@@ -158,11 +167,37 @@ static void break_off(struct shared *shared, const struct npu_error *err)
 	shared->stop = true;
 }
 
-static void work(const struct sweep_job *job, struct shared *shared, struct sweep_log *log)
+static void work_on(const struct sweep_job *job, struct shared *shared, struct sweep_log *log, struct hand *hand, uint64_t point)
+{
+	struct npu_error err = { 0 };
+	bool divides = false;
+	json_t *record;
+	hand->point = point + 1;
+	if (hand->deaths >= MOST_DEATHS)
+		record = sweep_point_failed(point, "each time it was run, the process that runs points was ended");
+	else
+		record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(point, divides);
+	if (record && has_failed(record) && hand->deaths < MOST_DEATHS) {
+		json_decref(record);
+		record = attempt(job, shared, point);
+		add_limits(job->spec, record);
+	}
+	if (record && log && !sweep_log_append(log, record, &err))
+		break_off(shared, &err);
+	else if (record)
+		count(shared, record);
+	json_decref(record);
+	hand->point = 0;
+	hand->deaths = 0;
+}
+
+static void work(const struct sweep_job *job, struct shared *shared, struct sweep_log *log, struct hand *hand)
 {
 	const struct sweep_space *space = job->spec->space;
-	struct npu_error err = { 0 };
 	uint64_t n;
+	/* What the one before it was at. */
+	if (hand->point)
+		work_on(job, shared, log, hand, hand->point - 1);
 	while (!shared->stop && (n = shared->next++) < job->from + job->count) {
 		unsigned shards = job->store ? job->store->shards : 1;
 		if (!job->list && shards > 1 && n % shards != job->store->shard - 1)
@@ -170,20 +205,7 @@ static void work(const struct sweep_job *job, struct shared *shared, struct swee
 		uint64_t point = job->list ? job->list[n] : sweep_nth(space, n);
 		if (job->done && sweep_set_has(job->done, point))
 			continue;
-		bool divides = false;
-		json_t *record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(point, divides);
-		if (record && has_failed(record)) {
-			json_decref(record);
-			record = attempt(job, shared, point);
-			add_limits(job->spec, record);
-		}
-		if (!record)
-			continue;
-		if (log && !sweep_log_append(log, record, &err))
-			break_off(shared, &err);
-		else
-			count(shared, record);
-		json_decref(record);
+		work_on(job, shared, log, hand, point);
 	}
 }
 
@@ -199,7 +221,7 @@ static _Noreturn void be_worker(const struct sweep_job *job, struct shared *shar
 	if (job->store && !sweep_log_open(&log, job->store, number, &err))
 		break_off(shared, &err);
 	else
-		work(job, shared, job->store ? &log : NULL);
+		work(job, shared, job->store ? &log : NULL, &shared->hands[number]);
 	if (job->store)
 		sweep_log_close(&log, job->store);
 	_exit(0);
@@ -238,33 +260,69 @@ static void show(const struct sweep_job *job, const struct shared *shared, doubl
 	fflush(job->progress);
 }
 
-static unsigned start_all(const struct sweep_job *job, struct shared *shared, pid_t *pids, struct npu_error *err)
+/* Workers, by number. */
+struct crew {
+	pid_t pids[MOST_WORKERS];
+	unsigned n, losses;
+	uint64_t done; /* points, when the last one was lost */
+};
+
+static bool start_one(const struct sweep_job *job, struct shared *shared, struct crew *crew, unsigned number, struct npu_error *err)
 {
-	unsigned n = 0;
-	pid_t parent = getpid();
-	for (; n < job->parallel && n < MOST_WORKERS; n++) {
-		pids[n] = fork();
-		if (pids[n] == 0)
-			be_worker(job, shared, n, parent);
-		if (pids[n] < 0) {
-			npu_fail(err, NPU_ERR_MEMORY, "no other process: %s", strerror(errno));
-			break;
-		}
-	}
-	return n;
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		be_worker(job, shared, number, parent);
+	crew->pids[number] = pid > 0 ? pid : 0;
+	return pid > 0 || npu_fail(err, NPU_ERR_MEMORY, "no other process: %s", strerror(errno));
 }
 
-static void wait_for_all(const struct sweep_job *job, struct shared *shared, pid_t *pids, unsigned n, double begun)
+static void start_all(const struct sweep_job *job, struct shared *shared, struct crew *crew, struct npu_error *err)
+{
+	while (crew->n < job->parallel && crew->n < MOST_WORKERS && start_one(job, shared, crew, crew->n, err))
+		crew->n++;
+}
+
+static uint64_t all_done(const struct shared *shared) { return shared->run + shared->not_legal + shared->failed; }
+
+/* One that did not end by itself: what it has written is kept, and another one goes on with what it was at. */
+static bool replace(const struct sweep_job *job, struct shared *shared, struct crew *crew, unsigned number, int status)
+{
+	struct npu_error err = { 0 };
+	struct hand *hand = &shared->hands[number];
+	uint64_t point = hand->point, done = all_done(shared);
+	char how[40], what[64] = "";
+	snprintf(how, sizeof how, WIFSIGNALED(status) ? "signal %d" : "exit status %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	if (job->progress && job->terminal)
+		fputs("\r\033[K", job->progress);
+	if (point) {
+		snprintf(what, sizeof what, ", at point %s", npu_count_text(point - 1).text);
+		hand->deaths++;
+	}
+	fprintf(stderr, "npusim: warning: a process that runs points has ended by %s%s; another one goes on\n", how, what);
+	crew->losses = done > crew->done ? 1 : crew->losses + 1;
+	crew->done = done;
+	if (job->store && !sweep_log_recover(job->store, number, &err))
+		return break_off(shared, &err), false;
+	if (crew->losses < MOST_LOSSES)
+		return start_one(job, shared, crew, number, &err) || (break_off(shared, &err), false);
+	npu_fail(&err, NPU_ERR_IO, "%d processes in a row have ended by %s without a point done", MOST_LOSSES, how);
+	return break_off(shared, &err), false;
+}
+
+static void wait_for_all(const struct sweep_job *job, struct shared *shared, struct crew *crew, double begun)
 {
 	struct timespec pause = { 0, LOOK_MS / 2 * 1000000L };
 	double next = begun + (job->terminal ? 0.2 : LINE_SECONDS);
-	for (unsigned left = n; left;) {
-		if (wanted_to_stop)
+	int status;
+	for (unsigned left = crew->n; left;) {
+		if (wanted_to_stop || (job->seconds > 0 && now() - begun > job->seconds))
 			shared->stop = true;
-		for (unsigned i = 0; i < n; i++)
-			if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) == pids[i]) {
-				pids[i] = 0;
-				left--;
+		for (unsigned i = 0; i < crew->n; i++)
+			if (crew->pids[i] > 0 && waitpid(crew->pids[i], &status, WNOHANG) == crew->pids[i]) {
+				bool by_itself = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+				crew->pids[i] = 0;
+				if (by_itself || !replace(job, shared, crew, i, status))
+					left--;
 			}
 		if (job->progress && now() >= next && left) {
 			show(job, shared, now() - begun, false);
@@ -277,7 +335,7 @@ static void wait_for_all(const struct sweep_job *job, struct shared *shared, pid
 
 bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double *seconds, bool *stopped, struct npu_error *err)
 {
-	pid_t pids[MOST_WORKERS];
+	struct crew crew = { .n = 0 };
 	struct sigaction handler = { .sa_handler = want_to_stop }, old[2];
 	struct npu_error failed = { 0 };
 	struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -291,8 +349,8 @@ bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double 
 	sigaction(SIGINT, &handler, &old[0]);
 	sigaction(SIGTERM, &handler, &old[1]);
 	double begun = now();
-	unsigned n = start_all(job, shared, pids, &failed);
-	wait_for_all(job, shared, pids, n, begun);
+	start_all(job, shared, &crew, &failed);
+	wait_for_all(job, shared, &crew, begun);
 	*seconds += now() - begun;
 	if (job->progress && job->terminal)
 		show(job, shared, now() - begun, true);
@@ -302,7 +360,7 @@ bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double 
 	counts->not_legal += shared->not_legal;
 	counts->failed += shared->failed;
 	*stopped = wanted_to_stop;
-	bool ok = n > 0 && !shared->broken;
+	bool ok = crew.n > 0 && !shared->broken;
 	if (!ok && err)
 		*err = shared->broken ? shared->err : failed;
 	munmap(shared, sizeof *shared);

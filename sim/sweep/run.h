@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running points: processes that take one after the other, each run in a child of its own. */
+/* Running points: processes that take one after the other, each run in a child of its own. A process that is killed is replaced; the point that
+ * it was at is run again, and fails when that happens twice. */
 #ifndef NPU_SIM_SWEEP_RUN_H
 #define NPU_SIM_SWEEP_RUN_H
 
@@ -22,6 +23,7 @@ struct sweep_job {
 	unsigned parallel;
 	FILE *progress;              /* NULL: nobody is told */
 	bool terminal;               /* a line that is written over */
+	double seconds;              /* it is broken off after that long; 0: it is not */
 	uint64_t all, before;        /* for progress: points of the whole, and done before this */
 };
 

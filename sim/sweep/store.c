@@ -407,6 +407,22 @@ bool sweep_log_append(struct sweep_log *log, json_t *record, struct npu_error *e
 	return ok;
 }
 
+bool sweep_log_recover(const struct sweep_store *s, unsigned worker, struct npu_error *err)
+{
+	char name[64], file[4096];
+	struct stat st;
+	snprintf(name, sizeof name, "points-%u-%u-%u" PART, s->shard, s->shards, worker);
+	if (!join(file, s->path, name, err))
+		return false;
+	if (stat(file, &st) != 0)
+		return errno == ENOENT || fail_io(err, file, "cannot be read");
+	if (!mend(file, err))
+		return false;
+	if (stat(file, &st) == 0)
+		put_away(s->path, file);
+	return true;
+}
+
 void sweep_log_close(struct sweep_log *log, const struct sweep_store *s)
 {
 	if (log->fd < 0)

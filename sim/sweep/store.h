@@ -40,6 +40,8 @@ struct sweep_log {
 bool sweep_log_open(struct sweep_log *, const struct sweep_store *, unsigned worker, struct npu_error *err);
 /* Appends, and, where it was work, waits until it is on the disk. A record that did not fit is taken back. */
 bool sweep_log_append(struct sweep_log *, json_t *record, struct npu_error *err);
+/* Puts away what a worker has left that ended without sweep_log_close(). */
+bool sweep_log_recover(const struct sweep_store *, unsigned worker, struct npu_error *err);
 void sweep_log_close(struct sweep_log *, const struct sweep_store *);
 
 /* Lines of a folder that are no results of its sweep. */
