@@ -12,7 +12,8 @@ printf '%s\n' 'run: flash_attention' 'with: {seq: 512, heads: 1}' 'axes:' '  til
 sweep=$!
 killed=0
 for _ in $(seq 400); do
-    read -r worker _ 2>/dev/null <"/proc/$sweep/task/$sweep/children" || break
+    [ -e "/proc/$sweep" ] || break
+    worker=$(cut -d' ' -f1 "/proc/$sweep/task/$sweep/children" 2>/dev/null)
     [ -n "$worker" ] && [ "$(cat killed/points-* 2>/dev/null | wc -l)" -ge $((2 + 5 * killed)) ] && kill -KILL "$worker" 2>/dev/null && killed=$((killed + 1))
     [ $killed -lt 3 ] || break
     sleep 0.02
