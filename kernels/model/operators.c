@@ -289,6 +289,8 @@ static void experts(struct build *b)
 	mlp(b, "expert ", used - more, rows, t->expert_intermediate);
 	if (t->shared_intermediate)
 		mlp(b, "shared ", 1, b->tokens, t->shared_intermediate);
+	if (t->shared_gate)
+		project(b, "shared_gate", 1, b->tokens, 1, t->hidden, false);
 }
 
 /* ---- the step ---- */

@@ -373,8 +373,8 @@ static void unary(struct mini *m, enum npu_op op, const struct npu_un *p)
 	for (uint64_t r = 0; r < p->rows; r++)
 		for (uint64_t c = 0; c < p->cols; c++) {
 			double x = p->scale * get(m, &a, r, c);
-			set(m, &d, r, c,
-			    activated(op == NPU_OP_VEXP ? NPU_ACT_EXP : op == NPU_OP_VGELU ? NPU_ACT_GELU : NPU_ACT_NONE, x));
+			uint32_t act = op == NPU_OP_VEXP ? NPU_ACT_EXP : op == NPU_OP_VGELU ? NPU_ACT_GELU : NPU_ACT_NONE;
+			set(m, &d, r, c, op == NPU_OP_VTANH ? tanh(x) : activated(act, x));
 		}
 }
 
@@ -445,7 +445,7 @@ static void execute(struct mini *m, const struct npu_insn *insn)
 		matmul(m, &insn->matmul);
 	else if (op == NPU_OP_VMUL || op == NPU_OP_VSUB || op == NPU_OP_VDIV || op == NPU_OP_VADD || op == NPU_OP_VMAX)
 		elementwise(m, op, &insn->ew);
-	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP || op == NPU_OP_VGELU)
+	else if (op == NPU_OP_VCOPY || op == NPU_OP_VEXP || op == NPU_OP_VGELU || op == NPU_OP_VTANH)
 		unary(m, op, &insn->un);
 	else if (op == NPU_OP_VRMSNORM || op == NPU_OP_VLAYERNORM)
 		normalise(m, op == NPU_OP_VLAYERNORM, &insn->norm);
