@@ -301,9 +301,9 @@ for run in 'gemm --hw tiny-256k' 'gemm m=256 n=256 k=600 --hw server' 'gemm m=10
 done
 says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
 # Every parameter of such a kernel is one of its source, which also takes the number of each buffer. That of gemm multiplies
-# what lies in DRAM: weights of other types are refused.
-beyond='group|weights'
-for words in 'weights=int4 group=64' 'weights=int8'; do
+# what lies in DRAM, and adds nothing to it; that of flash_attention caps no scores: what else the kernels do is refused.
+says 2 'softcap: the source of flash_attention has no such parameter; --style=flat takes it' emit flash_attention softcap=30 --style=macro
+for words in 'weights=int4 group=64' 'weights=int8' bias=1; do
     # shellcheck disable=SC2086 # a list of assignments
     says 2 "${words%%=*}: the source of gemm has no such parameter; --style=flat takes it" emit gemm $words --style=macro
 done
@@ -312,11 +312,14 @@ for kernel in qk_tiled flash_attention gemm mask_softmax kv_fetch_paged; do
         "$NPUSIM" kernel show "$source" | awk '/^parameter/ { on = 1; next } !NF { on = 0 } on && !/_buffers / { print $1 }' |
             sort >"of_${source##*.}"
     done
-    if [ "$kernel" = gemm ]; then
-        checks=$((checks + 1))
-        [ "$(grep -cxE "$beyond" of_gemm)" = 2 ] || fail "gemm: its source lacks other parameters: $(cat of_gemm)"
-        sed -i -E "/^($beyond)\$/d" of_gemm
-    fi
+    case $kernel in
+    gemm) beyond='bias|group|weights' lacks=3 ;;
+    flash_attention) beyond=softcap lacks=1 ;;
+    *) beyond=nothing lacks=0 ;;
+    esac
+    checks=$((checks + 1))
+    [ "$(grep -cxE "$beyond" "of_$kernel")" = $lacks ] || fail "$kernel: its source lacks other parameters: $(cat "of_$kernel")"
+    sed -i -E "/^($beyond)\$/d" "of_$kernel"
     mv "of_$kernel" of_c
     checks=$((checks + 1))
     [ -s of_c ] && cmp -s of_c of_npu || fail "$kernel: other parameters: $(diff of_c of_npu)"
