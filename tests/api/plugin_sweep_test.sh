@@ -46,7 +46,7 @@ done
 jq -e 'all(.[] | select(.status == "run"); ."dram.read_bytes" == .rows * 128)' one.json >/dev/null || fail 'not rows x 64 x 2 bytes'
 "$NPUSIM" sweep best one --where 'rows == 32' >best
 command=$(tail -n 1 best)
-[[ $command == 'npusim run spec/./good.so '* || $command == 'npusim run spec/good.so '* ]] || fail "best: $command"
+[[ $command == "npusim run $PWD/spec/good.so "* ]] || fail "best: $command"
 # shellcheck disable=SC2086
 [ "$("$NPUSIM" ${command#npusim } --report - | jq .cycles)" = "$(jq '[.[] | select(.rows == 32).cycles] | min' one.json)" ] ||
     fail "$command has other cycles"
@@ -88,7 +88,7 @@ fails_alone() {
     command=$(grep -A 1 '^failed' out4 | sed -n 2p)
     # shellcheck disable=SC2086
     timeout 100 "$NPUSIM" ${command#  npusim } >out 2>err && fail "$command does not fail"
-    [ "$(cat err)" = "npusim: spec/./good.so: ${text//\\/}" ] || fail "$command: $(cat err)"
+    [ "$(cat err)" = "npusim: $PWD/spec/good.so: ${text//\\/}" ] || fail "$command: $(cat err)"
     unset MISHAP MISHAP_ROWS
     checks=$((checks + 9))
 }
