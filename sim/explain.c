@@ -18,9 +18,9 @@ static const struct {
 
 static const struct {
 	enum explain_rule rule;
-	const char *settings;
+	const char *settings, *tensor;
 } tries[] = {
-#define TRY(NAME, settings) { EXPLAIN_##NAME, settings },
+#define TRY(NAME, settings, tensor) { EXPLAIN_##NAME, settings, tensor },
 #include "sim/explain.def"
 };
 
@@ -118,6 +118,20 @@ static bool is_step(const json_t *report, const char *key, const char *from, con
 	return false;
 }
 
+/* Whether a tile has all of its dimension: "tile_m" of m; those of queries and keys are of sequences. */
+static bool is_whole(const json_t *report, const char *key, int64_t tile)
+{
+	if (strncmp(key, "tile_", 5) != 0)
+		return false;
+	const char *dimension = key + 5;
+	if (strcmp(dimension, "q") == 0)
+		dimension = value_of(report, "seq_q") ? "seq_q" : "seq";
+	else if (strcmp(dimension, "kv") == 0)
+		dimension = "seq";
+	const json_t *size = value_of(report, dimension);
+	return json_is_integer(size) && tile >= json_integer_value(size);
+}
+
 /* An item of a try, "tile_q*2" of 128 as "tile_q=256". Several of one key act on one another. */
 static bool apply(const json_t *report, const char *item, char *out, size_t room)
 {
@@ -144,16 +158,25 @@ static bool apply(const json_t *report, const char *item, char *out, size_t room
 	}
 	if (count <= 0 || count > INT64_MAX / 2 || (item[length] == '/' && count < 2))
 		return false;
+	if (item[length] == '*' && is_whole(report, key, count))
+		return false;
 	count = item[length] == '*' ? 2 * count : count / 2;
 	return (size_t)snprintf(out + used, room - used, "%s%s=%lld", used && out[used - 1] != ' ' ? " " : "", key,
 				(long long)count) < room - used;
+}
+
+static bool is_about(const struct explain_finding *f, const char *tensor)
+{
+	char name[48];
+	snprintf(name, sizeof(name), " %s ", tensor);
+	return !tensor[0] || strstr(f->tensors, name);
 }
 
 static void add_tries(const struct explain *x, struct explain_finding *f)
 {
 	for (unsigned i = 0; i < sizeof(tries) / sizeof(tries[0]) && f->ntries < EXPLAIN_TRIES; i++) {
 		char items[EXPLAIN_TEXT], *save = NULL, *out = f->tries[f->ntries];
-		if (tries[i].rule != f->rule)
+		if (tries[i].rule != f->rule || !is_about(f, tries[i].tensor))
 			continue;
 		snprintf(items, sizeof(items), "%s", tries[i].settings);
 		out[0] = '\0';
@@ -184,6 +207,18 @@ static int by_cycles(const void *p, const void *q)
 	return (int)a->rule - (int)b->rule;
 }
 
+/* Whether that part is perfect in the run already. */
+static bool is_ideal(const json_t *report, const char *part)
+{
+	size_t i;
+	json_t *name;
+	json_array_foreach(report_value(report, "ideal"), i, name) {
+		if (json_is_string(name) && strcmp(json_string_value(name), part) == 0)
+			return true;
+	}
+	return strcmp(part, "dram") == 0 && json_is_true(report_value(report, "hw.dram.ideal"));
+}
+
 bool explain_init(struct explain *x, const json_t *report, struct npu_error *err)
 {
 	*x = (struct explain){ .report = report, .cycles = number(report, "cycles") };
@@ -202,7 +237,7 @@ bool explain_init(struct explain *x, const json_t *report, struct npu_error *err
 		snprintf(f.title, sizeof(f.title), "%s", rules[rule].title);
 		memset(x->weights, 0, x->nrows * sizeof(*x->weights));
 		x->unasked += x->nrows == 0 && explain_needs_rows(f.rule);
-		if (!explain_test(x, f.rule, &f) || !is_worth_it(x, &f))
+		if (is_ideal(report, rules[rule].ideal) || !explain_test(x, f.rule, &f) || !is_worth_it(x, &f))
 			continue;
 		f.cycles = f.cycles < x->cycles ? floor(f.cycles) : x->cycles;
 		add_tries(x, &f);

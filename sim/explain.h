@@ -22,6 +22,7 @@ struct explain_finding {
 	double energy_uj; /* at stake; 0 where the rule is about cycles */
 	char title[EXPLAIN_TEXT];
 	char place[EXPLAIN_TEXT]; /* source line or instruction and region where most of it is; "" where that is not known */
+	char tensors[EXPLAIN_TEXT]; /* that it is about, " A  B "; "" of no certain one */
 	char evidence[EXPLAIN_LINES][EXPLAIN_TEXT];
 	unsigned nevidence;
 	const char *advice;
@@ -55,7 +56,7 @@ struct explain {
 };
 
 const char *explain_rule_name(enum explain_rule);
-/* The part whose perfection says what the remedy can win, as --ideal calls it; "" none does. */
+/* The part whose perfection says what the remedy can win, as --ideal calls it; "try": its tries do; "" neither. */
 const char *explain_rule_ideal(enum explain_rule);
 /* The report must live as long. False when it has no cycles, or memory is short. */
 bool explain_init(struct explain *, const json_t *report, struct npu_error *);

@@ -20,6 +20,18 @@ static const double OVERLAP_LEAST = 0.05;
 /* Set-up and latency of short bursts below this share are no matter. */
 static const double SHORT_LEAST = 0.05;
 static const double LATENCY_LEAST = 0.05;
+/* A DMA with this share of the cycles is what the run waits for. */
+static const double DMA_LIMIT = 0.6;
+/* Its port is busy in this share of them: DRAM has more to give. */
+static const double FULL_PORT = 0.9;
+/* With buses this full another order wins nothing: refreshes and turnarounds are the rest. */
+static const double PACKED_BUS = 0.9;
+/* An array this busy, with this utilisation, is the limit, and is not under-filled. */
+static const double FULL_ARRAY = 0.85, FULL_MACS = 0.8;
+/* A tensor of which this share is written again is what the program itself puts there, not new rows of a cache. */
+static const double SPILLED = 0.5;
+/* Of the bytes; worth a word. */
+static const double MUCH = 0.25;
 /* Both must wait so much for each other. */
 static const double CHAIN_LEAST = 0.08;
 /* One engine with more than this share of the bank conflicts has them with itself: two that meet share them. */
@@ -134,8 +146,8 @@ static bool is_paged(const struct explain_row *r)
 
 /* ---- the rules ---- */
 
-/* Names of the buffers that are loaded again and again and have one copy: "a, b". */
-static void name_single_buffers(const struct explain *x, struct explain_finding *f)
+/* Names of the buffers that are loaded again and again and have one copy: "a, b". False where there is none. */
+static bool name_single_buffers(const struct explain *x, struct explain_finding *f)
 {
 	char names[EXPLAIN_TEXT] = "";
 	size_t used = 0, i;
@@ -149,6 +161,7 @@ static void name_single_buffers(const struct explain *x, struct explain_finding 
 	}
 	if (names[0])
 		say(f, "loaded again and again into one copy: %.180s", names);
+	return names[0];
 }
 
 static bool test_OVERLAP(const struct explain *x, struct explain_finding *f)
@@ -164,7 +177,9 @@ static bool test_OVERLAP(const struct explain *x, struct explain_finding *f)
 			  x->cycles - most(compute_work(x), dma_work(x)));
 	say(f, "%s cycles of data movement alone, %s of computation alone: all of the shorter could hide", count(dma_only).text,
 	    count(compute_only).text);
-	name_single_buffers(x, f);
+	/* With several copies of each, what is left are the first load and the last result. */
+	if (!name_single_buffers(x, f))
+		return false;
 	for (size_t i = 0; i < x->nrows; i++)
 		x->weights[i] = x->rows[i].states[NPU_STATE_WAIT_LOAD];
 	name_place(x, f);
@@ -204,32 +219,133 @@ static bool test_CHAIN(const struct explain *x, struct explain_finding *f)
 	return true;
 }
 
-static bool test_PAGE(const struct explain *x, struct explain_finding *f)
+/* Instructions whose bursts are short. */
+struct short_bursts {
+	double bytes, bursts, setup, latency, service;
+	bool paged;
+};
+
+static bool is_short(const struct explain *x, const struct explain_row *r)
 {
-	double bytes = 0, bursts = 0, setup = 0, latency = 0, service = 0, longest = figure(x, "hw.dma.max_burst");
-	double rate = least(figure(x, "hw.dma.port"), x->peak_bytes);
-	bool paged = false;
+	return r->bursts > 1 && r->rearranged_bytes <= 0 && r->dram_bytes / r->bursts < SHORT_BURST * figure(x, "hw.dma.max_burst");
+}
+
+static struct short_bursts short_bursts(const struct explain *x)
+{
+	struct short_bursts sum = { 0 };
 	for (size_t i = 0; i < x->nrows; i++) {
 		const struct explain_row *r = &x->rows[i];
-		if (r->bursts <= 1 || r->rearranged_bytes > 0 || r->dram_bytes / r->bursts >= SHORT_BURST * longest)
+		if (!is_short(x, r))
 			continue;
-		paged = paged || is_paged(r);
-		bytes += r->dram_bytes;
-		bursts += r->bursts;
-		service += r->service;
-		setup += r->states[NPU_STATE_DMA_SETUP];
-		latency += r->states[NPU_STATE_DRAM_LATENCY];
-		x->weights[i] = r->states[NPU_STATE_DMA_SETUP] + r->states[NPU_STATE_DRAM_LATENCY];
+		sum.paged = sum.paged || is_paged(r);
+		sum.bytes += r->dram_bytes;
+		sum.bursts += r->bursts;
+		sum.service += r->service;
+		sum.setup += r->states[NPU_STATE_DMA_SETUP];
+		sum.latency += r->states[NPU_STATE_DRAM_LATENCY];
 	}
-	if (bursts <= 0 || rate <= 0 || setup + latency < SHORT_LEAST * x->cycles)
+	return sum;
+}
+
+static bool test_PAGE(const struct explain *x, struct explain_finding *f)
+{
+	double rate = least(figure(x, "hw.dma.port"), x->peak_bytes);
+	struct short_bursts sum = short_bursts(x);
+	if (sum.bursts <= 0 || rate <= 0 || sum.setup + sum.latency < SHORT_LEAST * x->cycles)
 		return false;
 	/* Long bursts leave the time that their bytes take. */
-	f->cycles = least(most(service - bytes / rate, setup + latency), dma_on_path(x));
-	snprintf(f->title, sizeof(f->title), "%s", paged ? "KV pages are too small" : "Rows in DRAM are too short");
-	say(f, "%.1f bytes a burst of at most %.0f: %s bytes in %s bursts", bytes / bursts, longest, count(bytes).text,
-	    count(bursts).text);
-	say(f, "dma_setup %s, dram_latency %s; row hits %.1f %%", count(setup).text, count(latency).text,
+	f->cycles = least(most(sum.service - sum.bytes / rate, sum.setup + sum.latency), dma_on_path(x));
+	snprintf(f->title, sizeof(f->title), "%s", sum.paged ? "KV pages are too small" : "Rows in DRAM are too short");
+	say(f, "%.1f bytes a burst of at most %.0f: %s bytes in %s bursts", sum.bytes / sum.bursts, figure(x, "hw.dma.max_burst"),
+	    count(sum.bytes).text, count(sum.bursts).text);
+	say(f, "dma_setup %s, dram_latency %s; row hits %.1f %%", count(sum.setup).text, count(sum.latency).text,
 	    100 * figure(x, "dram.row_hit_fraction"));
+	for (size_t i = 0; i < x->nrows; i++)
+		if (is_short(x, &x->rows[i]))
+			x->weights[i] = x->rows[i].states[NPU_STATE_DMA_SETUP] + x->rows[i].states[NPU_STATE_DRAM_LATENCY];
+	name_place(x, f);
+	return true;
+}
+
+/* The DMA engine that is active longest; its port and buses say what it waits for. */
+static enum npu_engine longest_dma(const struct explain *x)
+{
+	return x->active[NPU_ENGINE_STORE] > x->active[NPU_ENGINE_LOAD] ? NPU_ENGINE_STORE : NPU_ENGINE_LOAD;
+}
+
+static bool dma_is_limit(const struct explain *x)
+{
+	return dma(x) >= DMA_LIMIT * x->cycles && dma(x) >= compute(x);
+}
+
+/* A DMA whose bytes fill the buses while it is at work, or both of them do. */
+static bool bus_is_limit(const struct explain *x)
+{
+	double bus = figure(x, "dram.bus_fraction");
+	return bus >= FULL_BUS || (dma_is_limit(x) && bus * x->cycles >= FULL_BUS * dma(x));
+}
+
+/* By bytes, not by beats: an instruction that rearranges has more of these. */
+static bool port_is_limit(const struct explain *x)
+{
+	enum npu_engine e = longest_dma(x);
+	double bytes = figure(x, e == NPU_ENGINE_LOAD ? "dram.read_bytes" : "dram.write_bytes"), port = figure(x, "hw.dma.port");
+	return dma_is_limit(x) && port > 0 && bytes / port >= FULL_PORT * x->active[e] && figure(x, "dram.bus_fraction") < FULL_PORT;
+}
+
+/* Whether a transfer has more bursts than may be in flight: then latency counts burst by burst, else once a transfer, which
+ * others can hide. */
+static bool is_latency_of_bursts(const struct explain *x)
+{
+	double bursts = 0, n = 0;
+	for (size_t i = 0; i < x->nrows; i++)
+		if (x->rows[i].bursts > 0) {
+			bursts += x->rows[i].bursts;
+			n++;
+		}
+	if (n <= 0) {
+		double longest = figure(x, "hw.dma.max_burst");
+		bursts = longest > 0 ? x->dram_bytes / longest : 0;
+		n = figure(x, "engines.load.instructions") + figure(x, "engines.store.instructions");
+	}
+	return bursts > figure(x, "hw.dma.outstanding") * n;
+}
+
+static bool test_LATENCY(const struct explain *x, struct explain_finding *f)
+{
+	enum npu_engine e = longest_dma(x);
+	double latency = x->states[e][NPU_STATE_DMA_SETUP] + x->states[e][NPU_STATE_DRAM_LATENCY], bus = figure(x, "dram.bus_fraction");
+	struct short_bursts sum = short_bursts(x);
+	/* Short bursts have a reason of their own. */
+	if (!dma_is_limit(x) || port_is_limit(x) || !is_latency_of_bursts(x) || bus_is_limit(x) || latency < LATENCY_LEAST * x->cycles ||
+	    2 * (sum.setup + sum.latency) > latency)
+		return false;
+	f->cycles = least(dma_on_path(x), x->cycles - most(compute_work(x), dma_work(x)));
+	say(f, "%s is active %s cycles (%.1f %%): dma_setup %s, dram_latency %s", npu_engine_name(e), count(x->active[e]).text,
+	    percent(x->active[e], x->cycles), count(x->states[e][NPU_STATE_DMA_SETUP]).text,
+	    count(x->states[e][NPU_STATE_DRAM_LATENCY]).text);
+	say(f, "the data buses carry data in %.1f %% of the time; %.0f bursts in flight, %.0f load channels", 100 * bus,
+	    figure(x, "hw.dma.outstanding"), figure(x, "hw.dma.load_channels"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == e ? x->rows[i].states[NPU_STATE_DMA_SETUP] +
+								 x->rows[i].states[NPU_STATE_DRAM_LATENCY] : 0;
+	name_place(x, f);
+	return true;
+}
+
+static bool test_PORT(const struct explain *x, struct explain_finding *f)
+{
+	enum npu_engine e = longest_dma(x);
+	double bus = x->peak_bytes > 0 ? figure(x, "dram.bus_bytes") / x->peak_bytes : 0;
+	if (!port_is_limit(x))
+		return false;
+	f->cycles = least(dma_on_path(x), x->cycles - most(compute_work(x), bus));
+	say(f, "%s is active %s cycles (%.1f %%), and moves a beat on chip in %s of them", npu_engine_name(e), count(x->active[e]).text,
+	    percent(x->active[e], x->cycles), count(x->states[e][NPU_STATE_BUSY]).text);
+	say(f, "its port has %.0f bytes a cycle; the data buses of DRAM carry data in %.1f %% of the time", figure(x, "hw.dma.port"),
+	    100 * figure(x, "dram.bus_fraction"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == e ? x->rows[i].states[NPU_STATE_BUSY] : 0;
 	name_place(x, f);
 	return true;
 }
@@ -272,9 +388,10 @@ static bool test_SRAM(const struct explain *x, struct explain_finding *f)
 	for (unsigned e = 0; e < NPU_ENGINES; e++) {
 		double conflicts = x->states[e][NPU_STATE_SRAM_CONFLICT];
 		all += conflicts;
-		without = most(without, x->active[e] - conflicts);
 		/* What a DMA did not lose to a bank it would wait for a DRAM at its limit. */
-		if ((e == NPU_ENGINE_LOAD || e == NPU_ENGINE_STORE) && bus >= FULL_BUS)
+		bool waits = (e == NPU_ENGINE_LOAD || e == NPU_ENGINE_STORE) && bus >= FULL_BUS;
+		without = most(without, x->active[e] - (waits ? 0 : conflicts));
+		if (waits)
 			continue;
 		path += on_path(x, (enum npu_engine)e, (const bool[NPU_STATES]){ [NPU_STATE_SRAM_CONFLICT] = true });
 		engine = conflicts > longest ? e : engine;
@@ -345,13 +462,16 @@ static bool test_REREAD(const struct explain *x, struct explain_finding *f)
 		    read / unique);
 		worst = most(worst, read / unique);
 		fewest = n ? least(fewest, read / unique) : read / unique;
+		snprintf(f->tensors + strlen(f->tensors), sizeof(f->tensors) - strlen(f->tensors), " %.40s ", name);
 		if (n++ < NAMED)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.40s", n == 1 ? "" : n == 2 ? " and " : ", ", name);
 	}
 	if (again <= 0 || x->peak_bytes <= 0)
 		return false;
-	/* What DRAM need not move shortens nothing that computation takes. */
-	f->cycles = least(least(again / x->peak_bytes, dma_on_path(x)), x->cycles - compute_work(x));
+	/* At the rate of this run, which latency may set. What DRAM need not move shortens nothing that computation takes, or
+	 * stores, which do not read. */
+	double moved = most(again / x->peak_bytes, again / figure(x, "dram.read_bytes") * x->active[NPU_ENGINE_LOAD]);
+	f->cycles = least(least(moved, dma_on_path(x)), x->cycles - most(compute_work(x), x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
 	if (worst > fewest)
 		snprintf(f->title, sizeof(f->title), "%.130s%s read %.1f to %.1f times", names, n > NAMED ? " and others are" : " are",
 			 fewest, worst);
@@ -362,17 +482,61 @@ static bool test_REREAD(const struct explain *x, struct explain_finding *f)
 	return true;
 }
 
+/* A tensor that is written, and read back: the one of which most is read. */
+static const json_t *read_back(const struct explain *x)
+{
+	const json_t *longest = NULL;
+	size_t i;
+	json_t *row;
+	json_array_foreach(report_value(x->report, "tensors"), i, row) {
+		if (report_count(row, "write_bytes") > 0 && report_count(row, "read_bytes") > 0 &&
+		    (!longest || report_count(row, "read_bytes") > report_count(longest, "read_bytes")))
+			longest = row;
+	}
+	return longest;
+}
+
+/* Whether it is written as a whole: it is not a cache to which rows are added. */
+static bool is_spilled(const json_t *tensor)
+{
+	double unique = (double)report_count(tensor, "unique_bytes");
+	return report_count(tensor, "read_bytes") > 0 && (double)report_count(tensor, "write_bytes") > SPILLED * unique;
+}
+
+static const char keep_on_chip[] = "keep it on chip from one step to the next, as flash_attention does with what attention "
+				   "stores; else store each tile's part early and load it late";
+
+/* Where much of the traffic is what the program itself put there. */
+static void name_spilled(const struct explain *x, struct explain_finding *f)
+{
+	double bytes = 0;
+	size_t i, used = 0;
+	char names[EXPLAIN_TEXT] = "";
+	json_t *row;
+	json_array_foreach(report_value(x->report, "tensors"), i, row) {
+		if (!is_spilled(row) || used >= sizeof(names))
+			continue;
+		bytes += (double)(report_count(row, "read_bytes") + report_count(row, "write_bytes"));
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.40s", used ? ", " : "", report_text(row, "name"));
+	}
+	if (bytes < MUCH * x->dram_bytes)
+		return;
+	say(f, "%s of %s bytes are written and read back: %.120s", count(bytes).text, count(x->dram_bytes).text, names);
+	f->advice = keep_on_chip;
+}
+
 static bool test_DRAM(const struct explain *x, struct explain_finding *f)
 {
 	double bus = figure(x, "dram.bus_fraction");
 	/* Where most of the bytes were there before, the rule of tensors that are read often says so. */
-	if (bus < FULL_BUS || dma(x) < compute(x) || 2 * read_again(x) > x->dram_bytes)
+	if (!bus_is_limit(x) || port_is_limit(x) || dma(x) < compute(x) || 2 * read_again(x) > x->dram_bytes)
 		return false;
 	f->cycles = least(dma_on_path(x), x->cycles - compute_work(x));
 	say(f, "the data bus carries data in %.1f %% of the time, %.2f of %.2f GB/s", 100 * bus, figure(x, "dram.gb_per_s"),
 	    figure(x, "dram.peak_gb_per_s"));
 	if (figure(x, "macs") > 0)
 		say(f, "%.1f MAC/B, and below %.1f DRAM is the limit", figure(x, "macs_per_dram_byte"), figure(x, "ridge_macs_per_byte"));
+	name_spilled(x, f);
 	for (size_t i = 0; i < x->nrows; i++)
 		x->weights[i] = x->rows[i].dram_bytes;
 	name_place(x, f);
@@ -416,6 +580,21 @@ static bool test_ARRAY(const struct explain *x, struct explain_finding *f)
 	say(f, "%s of %s products have fewer than the array's %.0f rows, %.1f on average", count(n).text,
 	    count(figure(x, "engines.matrix.instructions")).text, rows, m / n);
 	say(f, "they take %s cycles of the array, and %s if it were full", count(service).text, count(full).text);
+	name_place(x, f);
+	return true;
+}
+
+static bool test_MATRIX(const struct explain *x, struct explain_finding *f)
+{
+	double matrix = x->active[NPU_ENGINE_MATRIX], next = most(x->active[NPU_ENGINE_VECTOR], dma(x));
+	if (matrix < FULL_ARRAY * x->cycles || figure(x, "mac_utilization") < FULL_MACS)
+		return false;
+	f->cycles = least(engine_on_path(x, NPU_ENGINE_MATRIX), x->cycles - most(x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY], dma_work(x)));
+	say(f, "active %s cycles (%.1f %%), MAC utilisation %.1f %%; the next longest engine %s", count(matrix).text,
+	    percent(matrix, x->cycles), 100 * figure(x, "mac_utilization"), count(next).text);
+	say(f, "%.0f x %.0f MACs", figure(x, "hw.matrix.rows"), figure(x, "hw.matrix.cols"));
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = x->rows[i].engine == NPU_ENGINE_MATRIX ? x->rows[i].service : 0;
 	name_place(x, f);
 	return true;
 }
@@ -466,22 +645,48 @@ static bool test_DISPATCH(const struct explain *x, struct explain_finding *f)
 	}
 	/* An engine without an instruction beside one that works is no loss: the busiest one counts. */
 	double without = x->states[busiest][NPU_STATE_DISPATCH_RATE] + x->states[busiest][NPU_STATE_DISPATCH_BLOCKED];
-	/* Fewer instructions start less often, too. */
-	f->cycles = most(without, least(figure(x, "critical_path.dispatch"), x->cycles - x->active[busiest])) +
+	/* Fewer instructions start less often, too. A queue that is full holds the sequencer for the sake of the engine
+	 * behind it: where that one has the path, another sequencer wins nothing. */
+	double path = figure(x, "critical_path.dispatch");
+	f->cycles = most(without, least(path, x->cycles - x->active[busiest])) +
 		    (without > 0 ? x->states[busiest][NPU_STATE_ENGINE_LATENCY] : 0);
+	if (x->has_path)
+		f->cycles = least(f->cycles, path + x->path[busiest][NPU_STATE_ENGINE_LATENCY]);
 	f->nevidence = f->nevidence < EXPLAIN_LINES ? f->nevidence : EXPLAIN_LINES - 1;
 	say(f, "sequencer: issue %s, queue full %s, fetch %s, launch %s cycles", count(figure(x, "sequencer.issue")).text,
 	    count(full).text, count(figure(x, "sequencer.fetch")).text, count(figure(x, "sequencer.launch")).text);
 	return true;
 }
 
+/* Rows that are added to a cache, values that did not stay on chip, or a buffer that is still being stored. */
+static void name_write_back(const struct explain *x, struct explain_finding *f)
+{
+	const json_t *row = read_back(x);
+	const char *name = report_text(row, "name");
+	double written = (double)report_count(row, "write_bytes");
+	if (!row) {
+		snprintf(f->title, sizeof(f->title), "Loads wait for stores to free their buffers");
+		f->advice = "another buffer for what is stored, or more copies of it";
+		return;
+	}
+	say(f, "%.60s: %s bytes written, %s read", name, count(written).text, count((double)report_count(row, "read_bytes")).text);
+	if (!is_spilled(row))
+		return;
+	snprintf(f->title, sizeof(f->title), "Loads wait for stores: %.60s is written to DRAM and read back", name);
+	f->advice = keep_on_chip;
+}
+
 static bool test_WRITE_BACK(const struct explain *x, struct explain_finding *f)
 {
 	double waits = x->states[NPU_ENGINE_LOAD][NPU_STATE_WAIT_STORE];
+	/* A DRAM at its limit moves both, in whatever order. */
+	if (figure(x, "dram.bus_fraction") >= PACKED_BUS)
+		return false;
 	f->cycles = x->has_path ? least(waits, engine_on_path(x, NPU_ENGINE_STORE) + figure(x, "critical_path.post")) : waits;
 	f->cycles = least(f->cycles, x->cycles - most(compute_work(x), dma_work(x)));
 	say(f, "load waits %s cycles for store; store is active %s", count(waits).text,
 	    count(x->active[NPU_ENGINE_STORE]).text);
+	name_write_back(x, f);
 	const json_t *sem = longest_wait(x, "store", "load");
 	if (sem)
 		say(f, "%s of them for %.60s", count((double)report_count(sem, "wait_cycles")).text, report_text(sem, "name"));
@@ -498,7 +703,7 @@ static bool test_PREFETCH(const struct explain *x, struct explain_finding *f)
 	double latency = load[NPU_STATE_DMA_SETUP] + load[NPU_STATE_DRAM_LATENCY];
 	/* Loads that wait for nobody begin as early as they can. */
 	double held = load[NPU_STATE_WAIT_MATRIX] + load[NPU_STATE_WAIT_VECTOR];
-	if (held <= 0.01 * x->cycles || figure(x, "dram.bus_fraction") >= FULL_BUS)
+	if (held <= 0.01 * x->cycles || is_latency_of_bursts(x) || figure(x, "dram.bus_fraction") >= FULL_BUS)
 		return false;
 	if (least(waits, latency) < LATENCY_LEAST * x->cycles)
 		return false;

@@ -11,6 +11,7 @@
 #include "sim/report_table.h"
 #include "sim/rerun.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,13 +79,16 @@ static void bound_findings(struct what_if *w, struct explain *x)
 {
 	unsigned of[EXPLAIN_RULES][EXPLAIN_TRIES];
 	for (unsigned i = 0; i < x->nfindings; i++) {
-		const struct rerun_job *job = ideal_job(w, explain_rule_ideal(x->findings[i].rule));
+		const char *says = explain_rule_ideal(x->findings[i].rule);
+		const struct rerun_job *job = ideal_job(w, says);
 		double most = job ? x->cycles - (double)job->cycles : x->cycles, won = 0;
+		bool tried_all = strcmp(says, "try") == 0 && x->findings[i].ntries > 0;
 		for (unsigned t = 0; t < x->findings[i].ntries; t++) {
 			const struct rerun_job *tried = &w->jobs[w->of[i][t]];
+			tried_all = tried_all && tried->ok;
 			won = tried->ok && x->cycles - (double)tried->cycles > won ? x->cycles - (double)tried->cycles : won;
 		}
-		explain_bound(x, i, most > 0 ? most : 0, won);
+		explain_bound(x, i, most > 0 && !tried_all ? most : 0, won);
 		memcpy(of[x->findings[i].rule], w->of[i], sizeof(w->of[i]));
 	}
 	explain_sort(x);
@@ -155,6 +159,17 @@ static bool print_what_if(const struct what_if *w, const struct report_style *st
 	return t && report_table_print(t, stdout, style);
 }
 
+/* "ideal dram, sram; " of a run with perfect parts. */
+static void print_ideal(const json_t *report)
+{
+	size_t i;
+	json_t *part;
+	json_array_foreach(report_value(report, "ideal"), i, part)
+		printf("%s%.20s", i ? ", " : "ideal ", json_string_value(part) ? json_string_value(part) : "?");
+	if (i)
+		printf("; ");
+}
+
 static bool print_text(const struct explain *x, const struct what_if *w)
 {
 	const char *no_color = getenv("NO_COLOR"), *machine = report_text(x->report, "hw.name");
@@ -163,6 +178,7 @@ static bool print_text(const struct explain *x, const struct what_if *w)
 	printf("%s on %s%s: %s cycles, bound by %s; ", report_text(x->report, "command.subject"), machine,
 	       json_array_size(report_value(x->report, "hw.changed")) ? ", changed" : "",
 	       npu_count_text((uint64_t)x->cycles).text, report_text(x->report, "bound"));
+	print_ideal(x->report);
 	printf("the array stands still for %s (%.1f %%)\n", npu_count_text((uint64_t)(still > 0 ? still : 0)).text,
 	       still > 0 ? 100 * still / x->cycles : 0);
 	for (unsigned i = 0; i < x->nfindings; i++) {
@@ -236,6 +252,59 @@ static json_t *to_json(const struct explain *x, const struct what_if *w)
 
 /* ---- the command ---- */
 
+static bool resolve_args(const struct npu_kernel *kernel, const struct npu_capacity *capacity, const struct rerun *r, unsigned without,
+			 struct npu_args *args)
+{
+	struct npu_error ignored = { 0 };
+	npu_args_init(kernel, args);
+	for (unsigned i = 0; i < r->cli.nparameters; i++)
+		if (i != without && !npu_args_set(kernel, args, r->cli.parameters[i], &ignored))
+			return false;
+	return kernel->resolve ? kernel->resolve(capacity, args, &ignored) : npu_args_check(kernel, args, &ignored);
+}
+
+/* A report has every parameter. Those that follow from the others are left out, last ones first, so that they follow what is
+ * tried, too: another type has other tiles. */
+static void leave_out_derived(struct rerun *r)
+{
+	const struct npu_kernel *kernel = npu_kernel_find(r->word);
+	struct npu_error ignored = { 0 };
+	struct npu_args all, fewer;
+	struct work work;
+	bool ok = work_config(&work, &r->cli, &ignored);
+	struct npu_capacity capacity = ok ? hw_capacity(&work.config.hw) : (struct npu_capacity){ 0 };
+	work_fini(&work);
+	if (!ok || !resolve_args(kernel, &capacity, r, UINT_MAX, &all))
+		return;
+	for (unsigned i = r->cli.nparameters; i-- > 0;) {
+		if (!resolve_args(kernel, &capacity, r, i, &fewer) || memcmp(all.value, fewer.value, sizeof all.value) != 0)
+			continue;
+		memmove(&r->cli.parameters[i], &r->cli.parameters[i + 1], (r->cli.nparameters - i - 1) * sizeof *r->cli.parameters);
+		r->cli.nparameters--;
+	}
+}
+
+/* What-if of a kernel is the same whether a report or a command line names it. */
+static bool run_kernel_if(struct what_if *w, const struct explain *x, const struct rerun *given, struct npu_error *err)
+{
+	struct rerun r;
+	if (!npu_kernel_find(given->word) || report_value(x->report, "command.memory"))
+		return run_what_if(w, x, given, err);
+	if (!rerun_of_report(&r, x->report, given->word, NULL, err))
+		return false;
+	/* The list is a part of what is freed. */
+	const char **copy = calloc(r.cli.nparameters + 1, sizeof *copy), **listed = r.cli.parameters;
+	if (copy && r.cli.nparameters)
+		memcpy(copy, listed, r.cli.nparameters * sizeof *copy);
+	r.cli.parameters = copy;
+	if (copy)
+		leave_out_derived(&r);
+	bool ok = copy ? run_what_if(w, x, &r, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	free(copy);
+	rerun_fini(&r);
+	return ok;
+}
+
 static int explain_report(const struct cli *cli, const json_t *report, const struct rerun *r)
 {
 	struct npu_error err = { 0 };
@@ -247,7 +316,7 @@ static int explain_report(const struct cli *cli, const json_t *report, const str
 		return cli_usage("out of memory");
 	}
 	int status = 0;
-	if (!explain_init(x, report, &err) || (w && !run_what_if(w, x, r, &err))) {
+	if (!explain_init(x, report, &err) || (w && !run_kernel_if(w, x, r, &err))) {
 		status = cli_fail(&err);
 	} else {
 		if (w)

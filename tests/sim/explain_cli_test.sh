@@ -23,16 +23,16 @@ fault() {
     local rule=$1 with=$2 without=$3 found promised won
     shift 3
     checks=$((checks + 2))
-    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" "$with")
+    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" $with)
     [ "$found" = "${also:-}$rule" ] || fail "$rule.npu $with: found \"$found\""
     if [ -n "${least_won:-}" ]; then
         checks=$((checks + 1))
         promised=$(stake "$rule")
-        won=$(($(cycles "$programs/$rule.npu" "$@" "$with") - $(cycles "$programs/$rule.npu" "$@" "$without")))
+        won=$(($(cycles "$programs/$rule.npu" "$@" $with) - $(cycles "$programs/$rule.npu" "$@" $without)))
         [ "$won" -le "$promised" ] && [ $((100 * won)) -ge $((least_won * promised)) ] ||
             fail "$rule.npu: $promised cycles at stake, $won won"
     fi
-    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" "$without")
+    found=$(rules "$programs/$rule.npu" energy.idle_mw=10 "$@" $without)
     case " $found " in *" $rule "*) fail "$rule.npu $without: found it, too" ;; esac
 }
 
@@ -40,17 +40,21 @@ least_won=60
 for rule in overlap chain page layout sram reread vector drain prefetch; do
     fault $rule fault=1 fault=0
 done
+# Faults of the machine
+fault latency dma.outstanding=1 dma.outstanding=32
+fault port dma.port=4 dma.port=32
+fault matrix 'matrix.rows=16 matrix.cols=16' 'matrix.rows=128 matrix.cols=128'
 fault dispatch fault=1 fault=0 sequencer.issue_cycles=64
 # DRAM at its limit has a reason here.
 also='dram ' fault misaligned fault=1 fault=0
-# DRAM that waits for its requests is not the limit. The store moves its bytes all the same.
-least_won=40
-fault write_back fault=1 fault=0 dma.outstanding=2
+# DRAM that waits for its requests is not the limit. Beside loads the store moves its bytes all the same, and holds these up.
+least_won=30
+also='latency ' fault write_back fault=1 fault=0 dma.outstanding=2
 # Those without the fault do other work.
 least_won=
 fault dram fault=1 fault=0
 fault array fault=1 fault=0
-fault idle energy.idle_mw=20000 energy.idle_mw=10
+also='matrix ' fault idle energy.idle_mw=20000 energy.idle_mw=10
 # An engine whose own streams meet is told so, and what it wins by writing elsewhere.
 printf '%s\n' '.param fault=1' '.sram a[256, 128] fp16 bank=0' '.sram b[256, 128] fp16 bank=2' 'vfill a imm=1' 'vfill b imm=1' \
     '.for i in 0..64' '.if fault' 'vexp a, a' '.else' 'vexp b, a' '.end' '.end' >own.npu
@@ -64,6 +68,74 @@ rules gemv k=1024 n=1024 weights=int4 >/dev/null
 grep -q 'try .*weights=' found.txt && fail "wider weights: $(grep try found.txt)"
 rules gemv k=2048 n=2048 m=8 weights=int8 >/dev/null
 grep -q '^   try       weights=int4$' found.txt || fail "narrower weights: $(cat found.txt)"
+# says PATTERN EXPECTED ARGUMENT...: the explanation has so many lines like that.
+says() {
+    local pattern=$1 expected=$2 n
+    shift 2
+    checks=$((checks + 1))
+    rules "$@" >/dev/null
+    n=$(grep -cE "$pattern" found.txt)
+    [ "$n" = "$expected" ] || fail "explain $*: $n lines like '$pattern', not $expected: $(cat found.txt)"
+}
+# A DMA that waits for DRAM burst by burst comes first, and its remedy is more of them; the machine as it is has enough.
+says '^1  The DMA waits for DRAM.s latency' 1 gemm m=256 n=256 k=256 dma.outstanding=1
+says '^   try       dma.outstanding=2$' 1 gemm m=256 n=256 k=256 dma.outstanding=1
+says 'latency: too few' 0 gemm m=256 n=256 k=256
+# The port on chip is not DRAM
+says '^1  The DMA.s port on chip is at its limit' 1 qk_tiled seq=256 dma.port=8
+says 'DRAM is at its limit' 0 qk_tiled seq=256 dma.port=8
+says '^   try       dma.port=16$' 1 qk_tiled seq=256 dma.port=8
+# A run that an array limits is told so
+says '^1  The array is the limit' 1 gemm m=256 n=256 k=256 matrix.rows=8 matrix.cols=8
+says 'The array is the limit' 0 gemm m=256 n=256 k=256
+# What attention stores between its steps is no cache; the new rows of K are one
+says 'write-back of KV' 0 attention seq=256 heads=2 dram.channels=4
+says 'Loads wait for stores: S is written to DRAM and read back' 1 attention seq=256 heads=2 dram.channels=4
+says '1,572,864 of 2,359,296 bytes are written and read back: S, P$' 1 attention seq=256 heads=2
+says '^   advice    keep it on chip .*flash_attention' 1 attention seq=256 heads=2
+says 'write-back of KV' 1 "$programs/write_back.npu" dma.outstanding=2
+says 'written and read back:' 0 flash_attention seq=256 heads=2
+# A buffer that a store still reads is neither. Four of them win what was at stake, in 1 % of the run.
+cat >held.npu <<'END'
+.param fault=1
+.let copies = fault ? 1 : 4
+.tensor A[64, 128, 128] fp16 in
+.tensor B[64, 128, 128] fp16 out
+.sram a[copies][128, 128] fp16 bank=0
+.sem  full[copies], free[copies]=1
+.for i in 0..64
+  .let x = i % copies
+  load a[x], A[i, :, :]        wait free[x]   post full[x]
+  store B[i, :, :], a[x]       wait full[x]   post free[x]
+.end
+END
+says 'Loads wait for stores to free their buffers' 0 held.npu fault=0 dram.channels=8
+says 'Loads wait for stores to free their buffers' 1 held.npu dram.channels=8
+won=$(($(cycles held.npu dram.channels=8) - $(cycles held.npu fault=0 dram.channels=8)))
+checks=$((checks + 1))
+[ $((100 * (won - $(stake write_back)))) -le "$(cycles held.npu dram.channels=8)" ] && [ $((100 * won)) -ge $((60 * $(stake write_back))) ] ||
+    fail "held: $(stake write_back) at stake, $won won"
+# Each tensor that is read often has its own remedy, and none of them is a tile of more than there is; another model is none.
+says '^   try       tile_n=256$' 1 gemm m=64 n=2048 k=64 dram.channels=1
+says '^   try       tile_m=' 0 gemm m=64 n=2048 k=64 dram.channels=1
+says '^   try       tile_m=256$' 1 gemm m=2048 n=64 k=64 dram.channels=1
+says '^   try       tile_n=' 0 gemm m=2048 n=64 k=64 dram.channels=1
+says '^   try       fused=1$' 1 mask_softmax seq=256 heads=2 fused=0
+says 'kv_heads=' 0 decode_attention_paged seq=512
+# Where every buffer has its copies, the first load and the last result are no turns that are taken
+says 'take turns' 0 gemm m=256 n=256 k=256
+says 'take turns' 1 gemm m=256 n=256 k=256 buffering=single
+# An engine without an instruction that another sequencer would not help
+says 'wait for the sequencer' 0 prefill_attention_paged seq=512 chunk=128
+# With an ideal DRAM no rule speaks of DRAM, and the first line says so
+"$NPUSIM" run gemm m=256 n=256 k=256 --ideal dram,sram --report ideal.json --instructions -q
+says '^gemm on .*; ideal dram, sram; the array' 1 ideal.json
+says 'read 2.0 times|DRAM is at its limit' 0 ideal.json
+# What is tried in place of a layout is all that it can win
+"$NPUSIM" explain "$programs/layout.npu" energy.idle_mw=10 --what-if >a
+checks=$((checks + 1))
+grep -q 'rearranges' a || fail "layout without a try is bounded: $(cat a)"
+
 # No rule without such a pair.
 checks=$((checks + 1))
 want=$(sed -n 's/^RULE([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SRC/sim/explain.def" | sort | tr '\n' ' ')
