@@ -69,6 +69,7 @@ static void read_row(struct explain_row *r, const json_t *row)
 		.dram_bytes = number(row, "dram_bytes"), .macs = number(row, "macs"), .bursts = number(row, "bursts"),
 		.granule_bytes = number(row, "granule_bytes"), .rearranged_bytes = number(row, "rearranged_bytes"),
 		.m = number(row, "m"), .drain = number(row, "drain"),
+		.start = number(row, "start"), .end = number(row, "end"),
 	};
 	while (r->engine < NPU_ENGINES && strcmp(npu_engine_name(r->engine), engine) != 0)
 		r->engine++;

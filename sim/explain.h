@@ -34,7 +34,7 @@ struct explain_finding {
 struct explain_row {
 	const char *text, *source, *region;
 	enum npu_engine engine; /* NPU_ENGINES: none of them */
-	double dram_bytes, macs, bursts, granule_bytes, rearranged_bytes, m, drain;
+	double dram_bytes, macs, bursts, granule_bytes, rearranged_bytes, m, drain, start, end;
 	double states[NPU_STATES];
 	double service; /* busy and the stalls in service */
 };

@@ -81,6 +81,12 @@ static double compute_work(const struct explain *x)
 	return most(matrix_work(x), x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY]);
 }
 
+/* The same where only data come sooner: conflicts of a vector engine and its start-ups stay. */
+static double compute_left(const struct explain *x)
+{
+	return most(matrix_work(x), x->active[NPU_ENGINE_VECTOR]);
+}
+
 static double dma_work(const struct explain *x)
 {
 	double bus = x->peak_bytes > 0 ? figure(x, "dram.bus_bytes") / x->peak_bytes : 0;
@@ -182,6 +188,32 @@ static bool test_OVERLAP(const struct explain *x, struct explain_finding *f)
 		return false;
 	for (size_t i = 0; i < x->nrows; i++)
 		x->weights[i] = x->rows[i].states[NPU_STATE_WAIT_LOAD];
+	name_place(x, f);
+	return true;
+}
+
+static bool computes(const struct explain_row *r)
+{
+	return (r->engine == NPU_ENGINE_MATRIX || r->engine == NPU_ENGINE_VECTOR) && r->service > 0;
+}
+
+static bool test_RAMP(const struct explain *x, struct explain_finding *f)
+{
+	double first = x->cycles, last = 0;
+	for (size_t i = 0; i < x->nrows; i++) {
+		const struct explain_row *r = &x->rows[i];
+		if (computes(r)) {
+			first = least(first, r->start);
+			last = most(last, r->end);
+		}
+	}
+	if (last <= 0)
+		return false;
+	double before = first, behind = most(x->cycles - last, 0);
+	f->cycles = least(before + behind, x->cycles - most(compute_work(x), dma_work(x)));
+	say(f, "%s cycles until something is computed, %s behind the last of it", count(before).text, count(behind).text);
+	for (size_t i = 0; i < x->nrows; i++)
+		x->weights[i] = !computes(&x->rows[i]) && (x->rows[i].start < first || x->rows[i].end > last) ? x->rows[i].service : 0;
 	name_place(x, f);
 	return true;
 }
@@ -320,7 +352,7 @@ static bool test_LATENCY(const struct explain *x, struct explain_finding *f)
 	if (!dma_is_limit(x) || port_is_limit(x) || !is_latency_of_bursts(x) || bus_is_limit(x) || latency < LATENCY_LEAST * x->cycles ||
 	    2 * (sum.setup + sum.latency) > latency)
 		return false;
-	f->cycles = least(dma_on_path(x), x->cycles - most(compute_work(x), dma_work(x)));
+	f->cycles = least(dma_on_path(x), x->cycles - most(compute_left(x), dma_work(x)));
 	say(f, "%s is active %s cycles (%.1f %%): dma_setup %s, dram_latency %s", npu_engine_name(e), count(x->active[e]).text,
 	    percent(x->active[e], x->cycles), count(x->states[e][NPU_STATE_DMA_SETUP]).text,
 	    count(x->states[e][NPU_STATE_DRAM_LATENCY]).text);
@@ -339,7 +371,7 @@ static bool test_PORT(const struct explain *x, struct explain_finding *f)
 	double bus = x->peak_bytes > 0 ? figure(x, "dram.bus_bytes") / x->peak_bytes : 0;
 	if (!port_is_limit(x))
 		return false;
-	f->cycles = least(dma_on_path(x), x->cycles - most(compute_work(x), bus));
+	f->cycles = least(dma_on_path(x), x->cycles - most(compute_left(x), bus));
 	say(f, "%s is active %s cycles (%.1f %%), and moves a beat on chip in %s of them", npu_engine_name(e), count(x->active[e]).text,
 	    percent(x->active[e], x->cycles), count(x->states[e][NPU_STATE_BUSY]).text);
 	say(f, "its port has %.0f bytes a cycle; the data buses of DRAM carry data in %.1f %% of the time", figure(x, "hw.dma.port"),
@@ -471,7 +503,7 @@ static bool test_REREAD(const struct explain *x, struct explain_finding *f)
 	/* At the rate of this run, which latency may set. What DRAM need not move shortens nothing that computation takes, or
 	 * stores, which do not read. */
 	double moved = most(again / x->peak_bytes, again / figure(x, "dram.read_bytes") * x->active[NPU_ENGINE_LOAD]);
-	f->cycles = least(least(moved, dma_on_path(x)), x->cycles - most(compute_work(x), x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
+	f->cycles = least(least(moved, dma_on_path(x)), x->cycles - most(compute_left(x), x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
 	if (worst > fewest)
 		snprintf(f->title, sizeof(f->title), "%.130s%s read %.1f to %.1f times", names, n > NAMED ? " and others are" : " are",
 			 fewest, worst);
@@ -531,7 +563,7 @@ static bool test_DRAM(const struct explain *x, struct explain_finding *f)
 	/* Where most of the bytes were there before, the rule of tensors that are read often says so. */
 	if (!bus_is_limit(x) || port_is_limit(x) || dma(x) < compute(x) || 2 * read_again(x) > x->dram_bytes)
 		return false;
-	f->cycles = least(dma_on_path(x), x->cycles - compute_work(x));
+	f->cycles = least(dma_on_path(x), x->cycles - compute_left(x));
 	say(f, "the data bus carries data in %.1f %% of the time, %.2f of %.2f GB/s", 100 * bus, figure(x, "dram.gb_per_s"),
 	    figure(x, "dram.peak_gb_per_s"));
 	if (figure(x, "macs") > 0)
@@ -589,7 +621,9 @@ static bool test_MATRIX(const struct explain *x, struct explain_finding *f)
 	double matrix = x->active[NPU_ENGINE_MATRIX], next = most(x->active[NPU_ENGINE_VECTOR], dma(x));
 	if (matrix < FULL_ARRAY * x->cycles || figure(x, "mac_utilization") < FULL_MACS)
 		return false;
-	f->cycles = least(engine_on_path(x, NPU_ENGINE_MATRIX), x->cycles - most(x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY], dma_work(x)));
+	/* Of int8 there are half the bytes, too. */
+	f->cycles = least(engine_on_path(x, NPU_ENGINE_MATRIX),
+			  x->cycles - most(x->states[NPU_ENGINE_VECTOR][NPU_STATE_BUSY], dma_work(x) / 2));
 	say(f, "active %s cycles (%.1f %%), MAC utilisation %.1f %%; the next longest engine %s", count(matrix).text,
 	    percent(matrix, x->cycles), 100 * figure(x, "mac_utilization"), count(next).text);
 	say(f, "%.0f x %.0f MACs", figure(x, "hw.matrix.rows"), figure(x, "hw.matrix.cols"));
@@ -743,7 +777,7 @@ static bool test_IDLE(const struct explain *x, struct explain_finding *f)
 
 bool explain_needs_rows(enum explain_rule rule)
 {
-	return rule == EXPLAIN_PAGE || rule == EXPLAIN_LAYOUT || rule == EXPLAIN_ARRAY || rule == EXPLAIN_DRAIN;
+	return rule == EXPLAIN_PAGE || rule == EXPLAIN_LAYOUT || rule == EXPLAIN_ARRAY || rule == EXPLAIN_RAMP || rule == EXPLAIN_DRAIN;
 }
 
 bool explain_test(const struct explain *x, enum explain_rule rule, struct explain_finding *f)

@@ -37,7 +37,7 @@ fault() {
 }
 
 least_won=60
-for rule in overlap chain page layout sram reread vector drain prefetch; do
+for rule in overlap chain page layout sram reread vector drain prefetch ramp; do
     fault $rule fault=1 fault=0
 done
 # Faults of the machine
@@ -125,6 +125,11 @@ says 'kv_heads=' 0 decode_attention_paged seq=512
 # Where every buffer has its copies, the first load and the last result are no turns that are taken
 says 'take turns' 0 gemm m=256 n=256 k=256
 says 'take turns' 1 gemm m=256 n=256 k=256 buffering=single
+# But of one tile they are, and smaller ones win by it
+says '^1  The first load and the last store are much of a short run' 1 qk_tiled seq=128 heads=1
+says '^   try       tile_kv=64$' 1 qk_tiled seq=128 heads=1
+checks=$((checks + 1))
+[ "$(cycles qk_tiled seq=128 heads=1 tile_kv=64)" -lt "$(cycles qk_tiled seq=128 heads=1)" ] || fail 'smaller tiles win nothing'
 # An engine without an instruction that another sequencer would not help
 says 'wait for the sequencer' 0 prefill_attention_paged seq=512 chunk=128
 # With an ideal DRAM no rule speaks of DRAM, and the first line says so
@@ -186,7 +191,7 @@ grep -qE "^dram +$(grouped "$(cycles "$programs/dram.npu" --ideal dram)") " a ||
 # Without rows the rules that need them are counted
 "$NPUSIM" run gemm m=128 n=128 k=128 -q --report bare.json
 checks=$((checks + 1))
-"$NPUSIM" explain bare.json | grep -q '^4 rules were not asked: the report has no rows of instructions; npusim run' || fail "a report without rows"
+"$NPUSIM" explain bare.json | grep -q '^5 rules were not asked: the report has no rows of instructions; npusim run' || fail "a report without rows"
 
 # refuse STATUS TEXT ARGUMENT...: exit status and the first line on stderr.
 refuse() {
