@@ -103,6 +103,9 @@ static bool build_tree(struct yaml_file *file, struct npu_error *err)
 /* Takes the text over, also on failure. */
 static bool open_text(struct yaml_file *file, char *text, uint64_t nbytes, const char *name, struct npu_error *err)
 {
+	/* A byte order mark says UTF-8, which it is anyway. */
+	if (nbytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		memmove(text, text + 3, (size_t)(nbytes -= 3) + 1);
 	*file = (struct yaml_file){ .name = strdup(name), .text = text, .nbytes = nbytes };
 	if (file->name && check_events(file, err) && build_tree(file, err))
 		return true;

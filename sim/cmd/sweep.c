@@ -413,8 +413,26 @@ static int list_figures(void)
 	return 0;
 }
 
+/* What each part takes; whatever else is given would be ignored. */
+static bool takes(const struct cli *cli, const char *part, const char **wrong)
+{
+	static const char *const of[][2] = {
+		{ "output", "run submit merge plot" }, { "jobs", "run submit" },  { "shard", "run" },   { "dry-run", "run submit" },
+		{ "each", "run" },		       { "by", "best plot" },	  { "where", "best" },  { "top", "best" },
+		{ "csv", "merge" },		       { "json", "merge" },	  { "slurm", "submit" }, { "shards", "submit" },
+		{ "array-limit", "submit" },	       { "quiet", "run submit merge best plot" }, { "x", "plot" }, { "y", "plot" }, { "against", "plot" },
+	};
+	for (unsigned i = 0; i < sizeof of / sizeof *of; i++)
+		if (cli_value(cli, of[i][0]) && !strstr(of[i][1], part)) {
+			*wrong = of[i][0];
+			return false;
+		}
+	return true;
+}
+
 static int run(struct cli *cli)
 {
+	const char *wrong;
 	static const struct {
 		const char *word;
 		int (*run)(const struct cli *);
@@ -423,12 +441,14 @@ static int run(struct cli *cli)
 	const char *names[sizeof parts / sizeof *parts + 1];
 	unsigned n = sizeof parts / sizeof *parts;
 	if (strcmp(cli->words[0], "figures") == 0 && cli->nwords == 1)
-		return list_figures();
+		return takes(cli, "figures", &wrong) ? list_figures() : cli_usage("sweep figures takes no --%s", wrong);
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = parts[i].word;
 		if (strcmp(cli->words[0], parts[i].word) != 0)
 			continue;
 		bool many = strcmp(parts[i].word, "merge") == 0;
+		if (!takes(cli, parts[i].word, &wrong))
+			return cli_usage("sweep %s takes no --%s", parts[i].word, wrong);
 		if (cli->nwords == 2 || (many && cli->nwords > 2))
 			return parts[i].run(cli);
 		return cli_usage("sweep %s takes %s", parts[i].word,
@@ -441,7 +461,7 @@ static int run(struct cli *cli)
 
 static void values(const char *option, struct cli_words *words)
 {
-	for (unsigned i = 0; strcmp(option, "by") == 0 && sweep_figures[i].name; i++)
+	for (unsigned i = 0; (strcmp(option, "by") == 0 || strcmp(option, "against") == 0) && sweep_figures[i].name; i++)
 		cli_word(words, sweep_figures[i].name, sweep_figures[i].doc);
 }
 
@@ -451,7 +471,10 @@ static const struct cli_option options[] = {
 	{ "shard", 0, "I/N", "run: the I-th of N parts of the points, for machines that share the work" },
 	{ "dry-run", 0, NULL, "run: count the points and estimate the time; submit: write the scripts only" },
 	{ "each", 0, NULL, "run: simulate each point, also those that cannot differ from another one" },
-	{ "by", 0, "LIST", "best: the figure that is made best; cycles, or the first one of report, when not given" },
+	{ "by", 0, "LIST", "best, plot: the figure that is made best; cycles (time_us where clocks differ), or the first one of report, when not given" },
+	{ "against", 0, "LIST", "plot: the figure across in the Pareto chart; several charts, against SRAM used, energy and traffic, when not given" },
+	{ "x", 0, "AXIS", "plot: across in the heat map; an axis of parameters when not given" },
+	{ "y", 0, "AXIS", "plot: up in the heat map, and whose values have their best; sram.size or a hardware axis when not given" },
 	{ "where", 0, "CONDITION", "best: only points for which it holds, as in 'sram.size<=1MiB'; axes, parameters and figures" },
 	{ "top", 0, "N", "best: so many points instead of one" },
 	{ "csv", 0, "FILE.csv", "merge: all points as CSV, too; - is stdout" },

@@ -291,28 +291,31 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 	return ok && sweep_store_read(path, c->rows.space, take_point, c, NULL, &c->err) && !c->err.code;
 }
 
-static bool choose_figure(struct choice *c, const char *by)
+bool sweep_figure_named(const char *option, const char *name, int *figure, struct npu_error *err)
 {
+	*figure = sweep_figure_find(name);
+	const char *near = *figure < 0 ? sweep_figure_near(name) : NULL;
+	if (*figure < 0)
+		return npu_fail(err, NPU_ERR_USAGE, "--%s: unknown figure %.60s%s%s%s", option, name,
+				near ? "; did you mean " : "; npusim sweep figures lists them", near ? near : "", near ? "?" : "");
+	return sweep_figures[*figure].type != SWEEP_TEXT ||
+	       npu_fail(err, NPU_ERR_USAGE, "--%s %s: a word is neither more nor less", option, name);
+}
+
+bool sweep_choose_figure(struct sweep_rows *r, const char *by, struct npu_error *err)
+{
+	int f;
+	unsigned at = 0;
 	if (!by)
 		return true;
-	int f = sweep_figure_find(by);
-	const char *near = f < 0 ? sweep_figure_near(by) : NULL;
-	if (f < 0)
-		return npu_fail(&c->err, NPU_ERR_USAGE, "--by: unknown figure %.60s%s%s%s", by,
-				near ? "; did you mean " : "; npusim sweep figures lists them", near ? near : "", near ? "?" : "");
-	if (sweep_figures[f].type == SWEEP_TEXT)
-		return npu_fail(&c->err, NPU_ERR_USAGE, "--by %s: a word is neither more nor less", by);
-	/* It comes first. */
-	for (unsigned i = 0; i < c->rows.nnames; i++)
-		if (strcmp(c->rows.names[i], by) == 0) {
-			memmove(c->rows.names + 1, c->rows.names, i * sizeof *c->rows.names);
-			c->rows.names[0] = sweep_figures[f].name;
-			return true;
-		}
-	c->rows.nnames -= c->rows.nnames == SWEEP_ROW_FIGURES;
-	memmove(c->rows.names + 1, c->rows.names, c->rows.nnames * sizeof *c->rows.names);
-	c->rows.names[0] = sweep_figures[f].name;
-	c->rows.nnames++;
+	if (!sweep_figure_named("by", by, &f, err))
+		return false;
+	while (at < r->nnames && strcmp(r->names[at], by) != 0)
+		at++;
+	r->nnames += at == r->nnames && at < SWEEP_ROW_FIGURES;
+	at -= at == SWEEP_ROW_FIGURES;
+	memmove(r->names + 1, r->names, at * sizeof *r->names);
+	r->names[0] = sweep_figures[f].name;
 	return true;
 }
 
@@ -392,7 +395,7 @@ int sweep_best_command(const struct cli *cli)
 	bool ok = space && sweep_read_number(cli, "top", 1000, &top, &c->err);
 	if (ok)
 		c->rows.nnames = sweep_shown(space, c->rows.names);
-	ok = ok && choose_figure(c, cli_value(cli, "by"));
+	ok = ok && sweep_choose_figure(&c->rows, cli_value(cli, "by"), &c->err);
 	unsigned shown = c->rows.nnames;
 	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) && (!where || choose_points(c, cli->words[1], where));
 	if (ok) {

@@ -326,6 +326,47 @@ static int report(struct merge *m, const char *path, bool quiet)
 	return missing || failed ? 1 : 0;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	if (strcmp(a, b) == 0)
+		return true;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Files that a sweep is made of, and that a person would not want to lose by a slip. */
+static bool is_of_sweep(const struct merge *m, const struct cli *cli, const char *path)
+{
+	char folder[4096], own[4200];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool named = strcmp(name, "sweep.json") == 0 || strncmp(name, "points-", 7) == 0 || strncmp(name, "lock", 4) == 0;
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	for (unsigned i = 1; i < cli->nwords; i++) {
+		snprintf(own, sizeof own, "%s/sweep.json", cli->words[i]);
+		if ((named && same_file(*folder ? folder : "/", cli->words[i])) || same_file(path, own))
+			return true;
+	}
+	for (unsigned i = 0; i < m->space->nfiles; i++)
+		if (same_file(path, m->space->files[i].path))
+			return true;
+	return m->space->spec && same_file(path, m->space->spec);
+}
+
+static bool check_outputs(struct merge *m, const struct cli *cli, const char *const paths[3])
+{
+	static const char *const options[] = { "-o", "--csv", "--json" };
+	for (unsigned i = 0; i < 3; i++) {
+		if (!paths[i] || strcmp(paths[i], "-") == 0)
+			continue;
+		if (is_of_sweep(m, cli, paths[i]))
+			return npu_fail(&m->err, NPU_ERR_USAGE, "%s %s: the sweep itself is in that file; another one would be right", options[i], paths[i]);
+		for (unsigned j = 0; j < i; j++)
+			if (paths[j] && same_file(paths[i], paths[j]))
+				return npu_fail(&m->err, NPU_ERR_USAGE, "%s and %s: both are %s", options[j], options[i], paths[i]);
+	}
+	return true;
+}
+
 int sweep_merge_command(const struct cli *cli)
 {
 	struct merge m = { 0 };
@@ -334,12 +375,12 @@ int sweep_merge_command(const struct cli *cli)
 	const char *named = cli_value(cli, "output");
 	if ((unsigned)snprintf(path, sizeof path, named ? "%s" : "%s/sweep.sqlite", named ? named : cli->words[1]) >= sizeof path)
 		return cli_usage("%.80s...: the path is too long", path);
-	m.path = path;
 	snprintf(temporary, sizeof temporary, "%s.npusim-%ld", path, (long)getpid());
 	if (csv && json && strcmp(csv, "-") == 0 && strcmp(json, "-") == 0)
 		return cli_usage("--csv - and --json -: one can be on stdout");
 	bool quiet = (csv && strcmp(csv, "-") == 0) || (json && strcmp(json, "-") == 0) || cli_value(cli, "quiet");
-	bool ok = agree(&m, cli);
+	m.path = path;
+	bool ok = agree(&m, cli) && check_outputs(&m, cli, (const char *const[]){ path, csv, json });
 	if (ok) {
 		name_columns(&m);
 		unlink(temporary);

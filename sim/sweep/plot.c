@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim sweep plot: charts by gnuplot, and one page. */
+#define _GNU_SOURCE
 #include "isa/units.h"
 #include "sim/output.h"
 #include "sim/sweep/answers.h"
@@ -25,6 +26,8 @@ struct plot {
 	struct sweep_space *space;
 	char folder[4096];
 	const char *results; /* the folder that they are of */
+	int x, y;            /* axes that a person named, -1: none */
+	const char *against; /* NULL: nobody said */
 	bool there[PICTURES];
 	const struct sweep_row *best;
 	struct npu_error err;
@@ -51,23 +54,42 @@ static int axis_of(const struct sweep_space *s, bool hardware, int but)
 	return found;
 }
 
-struct cell {
-	const struct sweep_space *s;
-	int x, y; /* axes, -1: any */
-	uint32_t at_x, at_y;
+/* More cells than this on a side are put together, more labels than that would be printed over each other. */
+enum { MOST_CELLS = 400, MOST_LABELS = 16 };
+
+/* An axis in a chart. */
+struct scale {
+	int axis; /* -1: none, one cell */
+	uint32_t cells, values; /* values of a cell */
 };
 
-static bool in_cell(void *context, const struct sweep_row *row)
+static struct scale scale_of(const struct sweep_space *s, int axis)
 {
-	const struct cell *c = context;
-	return (c->x < 0 || sweep_index(c->s, row->point, (unsigned)c->x) == c->at_x) &&
-	       (c->y < 0 || sweep_index(c->s, row->point, (unsigned)c->y) == c->at_y);
+	uint32_t count = axis < 0 ? 1 : s->axes[axis].count, values = (count + MOST_CELLS - 1) / MOST_CELLS;
+	return (struct scale){ axis, (count + values - 1) / values, values };
 }
 
-static double best_in(const struct plot *p, struct cell *c)
+static uint32_t cell_of(const struct sweep_space *s, const struct scale *scale, uint64_t point)
 {
-	const struct sweep_row *row = sweep_best(&p->rows, 0, in_cell, c);
-	return row ? sweep_rows_figure(&p->rows, row, 0) : (double)NAN;
+	return scale->axis < 0 ? 0 : sweep_index(s, point, (unsigned)scale->axis) / scale->values;
+}
+
+/* The best of each cell, [y][x], NaN where there is none; malloc'ed. */
+static double *best_of_cells(const struct plot *p, const struct scale *x, const struct scale *y)
+{
+	size_t n = (size_t)x->cells * y->cells;
+	double *cells = malloc(n * sizeof *cells);
+	bool more = sweep_figure_wants_more(p->rows.names[0]);
+	for (size_t i = 0; cells && i < n; i++)
+		cells[i] = (double)NAN;
+	for (uint64_t i = 0; cells && i < p->rows.n; i++) {
+		const struct sweep_row *row = &p->rows.row[i];
+		double v = sweep_rows_figure(&p->rows, row, 0);
+		double *cell = &cells[(size_t)cell_of(p->space, y, row->point) * x->cells + cell_of(p->space, x, row->point)];
+		if (!isnan(v) && (isnan(*cell) || (more ? v > *cell : v < *cell)))
+			*cell = v;
+	}
+	return cells;
 }
 
 /* A word of gnuplot: nothing in single quotes is more than text. */
@@ -96,11 +118,14 @@ static void set(FILE *f, const char *what, const char *format, ...)
 	fputc('\n', f);
 }
 
-static void put_label(FILE *f, const struct sweep_axis *x, uint32_t i)
+/* Of a cell of a scale: of its first value; of many, some have none. */
+static void put_label(FILE *f, const struct sweep_space *s, const struct scale *scale, uint32_t cell)
 {
 	char text[256];
+	uint32_t step = (scale->cells + MOST_LABELS - 1) / MOST_LABELS;
 	fputc('"', f);
-	for (const char *at = sweep_label(x, i, text, sizeof text); *at; at++)
+	sweep_label(&s->axes[scale->axis], cell * scale->values, text, sizeof text);
+	for (const char *at = cell % step ? "" : text; *at; at++)
 		if (*at != '"' && *at != '\\' && *at != '`' && (unsigned char)*at >= 0x20)
 			fputc(*at, f);
 	fputc('"', f);
@@ -126,25 +151,34 @@ static void terminal(FILE *f, const struct plot *p, const char *name, bool svg, 
 static bool heatmap(struct plot *p, FILE *f)
 {
 	const struct sweep_space *s = p->space;
-	int x = axis_of(s, false, -1), y = axis_of(s, true, -1);
+	int x = p->x, y = p->y;
+	if (x < 0)
+		x = axis_of(s, false, y);
+	if (y < 0)
+		y = axis_of(s, true, x);
 	if (x < 0)
 		x = axis_of(s, true, y);
 	if (y < 0)
 		y = axis_of(s, false, x);
 	if (x < 0 || y < 0)
 		return false;
+	struct scale across = scale_of(s, x), up = scale_of(s, y);
+	double *cells = best_of_cells(p, &across, &up);
+	if (!cells)
+		return false;
 	fprintf(f, "$map << EOD\n-");
-	for (uint32_t i = 0; i < s->axes[x].count; i++) {
+	for (uint32_t i = 0; i < across.cells; i++) {
 		fputc(' ', f);
-		put_label(f, &s->axes[x], i);
+		put_label(f, s, &across, i);
 	}
 	fputc('\n', f);
-	for (uint32_t j = 0; j < s->axes[y].count; j++) {
-		put_label(f, &s->axes[y], j);
-		for (uint32_t i = 0; i < s->axes[x].count; i++)
-			put_value(f, best_in(p, &(struct cell){ s, x, y, i, j }));
+	for (uint32_t j = 0; j < up.cells; j++) {
+		put_label(f, s, &up, j);
+		for (uint32_t i = 0; i < across.cells; i++)
+			put_value(f, cells[(size_t)j * across.cells + i]);
 		fputc('\n', f);
 	}
+	free(cells);
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[0], svg, WIDTH, HEIGHT);
@@ -191,9 +225,9 @@ static bool pareto(struct plot *p, FILE *f)
 {
 	const struct sweep_rows *r = &p->rows;
 	unsigned xs[AGAINST], n = 0;
-	for (unsigned k = 0; k < AGAINST; k++)
+	for (unsigned k = 0; k < (p->against ? 1 : AGAINST); k++)
 		for (unsigned i = 1; i < r->nnames; i++)
-			if (strcmp(r->names[i], against[k]) == 0 && varies(r, i)) {
+			if (strcmp(r->names[i], p->against ? p->against : against[k]) == 0 && (p->against || varies(r, i))) {
 				put_front(r, i, n, f);
 				xs[n++] = i;
 			}
@@ -244,17 +278,24 @@ static bool bars(struct plot *p, FILE *f)
 static bool best_for_each(struct plot *p, FILE *f)
 {
 	const struct sweep_space *s = p->space;
-	int axis = axis_of(s, true, -1);
+	int axis = p->y;
+	if (axis < 0)
+		axis = axis_of(s, true, -1);
 	if (axis < 0)
 		axis = axis_of(s, false, -1);
 	if (axis < 0)
 		return false;
+	struct scale across = scale_of(s, axis), one = scale_of(s, -1);
+	double *cells = best_of_cells(p, &across, &one);
+	if (!cells)
+		return false;
 	fprintf(f, "$best << EOD\n");
-	for (uint32_t i = 0; i < s->axes[axis].count; i++) {
-		put_label(f, &s->axes[axis], i);
-		put_value(f, best_in(p, &(struct cell){ s, axis, -1, i, 0 }));
+	for (uint32_t i = 0; i < across.cells; i++) {
+		put_label(f, s, &across, i);
+		put_value(f, cells[i]);
 		fputc('\n', f);
 	}
+	free(cells);
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[3], svg, WIDTH, HEIGHT);
@@ -289,6 +330,33 @@ static bool run_gnuplot(struct plot *p, const char *script)
 	return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || npu_fail(&p->err, NPU_ERR_IO, "gnuplot failed on %s", script);
 }
 
+/* Whether a picture has an end; one that has none is taken away. */
+static bool is_whole(struct plot *p, const char *name, bool svg)
+{
+	static const char png[] = "IEND\xae\x42\x60\x82";
+	char path[4200], tail[64];
+	snprintf(path, sizeof path, "%s/%s.%s", p->folder, name, svg ? "svg" : "png");
+	FILE *in = fopen(path, "re");
+	size_t n = 0;
+	if (in && fseek(in, -(long)sizeof tail, SEEK_END) == 0)
+		n = fread(tail, 1, sizeof tail, in);
+	if (in)
+		fclose(in);
+	if (n == sizeof tail && (svg ? memmem(tail, n, "</svg>", 6) != NULL : memcmp(tail + n - 8, png, 8) == 0))
+		return true;
+	unlink(path);
+	return npu_fail(&p->err, NPU_ERR_IO, "%s: gnuplot could not write it as a whole: is there room on the disk?", path);
+}
+
+static bool are_whole(struct plot *p)
+{
+	bool ok = true;
+	for (unsigned i = 0; i < PICTURES; i++)
+		for (unsigned svg = 0; p->there[i] && svg < 2; svg++)
+			ok = is_whole(p, pictures[i], svg) && ok;
+	return ok;
+}
+
 static bool draw(struct plot *p)
 {
 	static bool (*const parts[PICTURES])(struct plot *, FILE *) = { heatmap, pareto, bars, best_for_each };
@@ -300,7 +368,7 @@ static bool draw(struct plot *p)
 	fprintf(output_stream(out), "set encoding utf8\n");
 	for (unsigned i = 0; i < PICTURES; i++)
 		p->there[i] = parts[i](p, output_stream(out));
-	return output_commit(out, &p->err) && run_gnuplot(p, path);
+	return output_commit(out, &p->err) && run_gnuplot(p, path) && are_whole(p);
 }
 
 static bool write_page(struct plot *p, bool drawn)
@@ -341,9 +409,51 @@ static void want(struct sweep_rows *r, const char *name)
 		r->names[r->nnames++] = name;
 }
 
+/* An axis by its name, or by a key on it. */
+static bool read_axis(struct plot *p, const char *option, const char *name, int *axis)
+{
+	const struct sweep_space *s = p->space;
+	const char *names[SWEEP_AXES];
+	*axis = -1;
+	for (unsigned a = 0; name && a < s->naxes; a++) {
+		names[a] = s->axes[a].name;
+		bool is = strcmp(names[a], name) == 0;
+		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+			is = is || strcmp(s->axes[a].keys[k], name) == 0;
+		*axis = is ? (int)a : *axis;
+	}
+	if (!name || *axis >= 0)
+		return true;
+	const char *near = npu_nearest(name, names, s->naxes);
+	return npu_fail(&p->err, NPU_ERR_USAGE, "--%s: no axis %.60s%s%s%s", option, name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static bool read_options(struct plot *p, const struct cli *cli)
+{
+	int f;
+	if (!read_axis(p, "x", cli_value(cli, "x"), &p->x) || !read_axis(p, "y", cli_value(cli, "y"), &p->y))
+		return false;
+	if (p->x >= 0 && p->x == p->y)
+		return npu_fail(&p->err, NPU_ERR_USAGE, "--x and --y: two axes would be right");
+	p->rows.nnames = sweep_shown(p->space, p->rows.names);
+	if (!sweep_choose_figure(&p->rows, cli_value(cli, "by"), &p->err))
+		return false;
+	p->against = cli_value(cli, "against");
+	if (p->against) {
+		if (!sweep_figure_named("against", p->against, &f, &p->err))
+			return false;
+		if (strcmp(p->against, p->rows.names[0]) == 0)
+			return npu_fail(&p->err, NPU_ERR_USAGE, "--against %s: that is what is made best", p->against);
+		want(&p->rows, sweep_figures[f].name);
+	}
+	for (unsigned i = 0; i < AGAINST; i++)
+		want(&p->rows, against[i]);
+	return true;
+}
+
 int sweep_plot_command(const struct cli *cli)
 {
-	struct plot p = { 0 };
+	struct plot p = { .x = -1, .y = -1 };
 	const char *folder = cli_value(cli, "output");
 	snprintf(p.folder, sizeof p.folder, folder ? "%s" : "%s/plots", folder ? folder : cli->words[1]);
 	p.results = cli->words[1];
@@ -351,10 +461,7 @@ int sweep_plot_command(const struct cli *cli)
 	p.rows.space = p.space;
 	bool ok = p.space != NULL;
 	if (ok) {
-		p.rows.nnames = sweep_shown(p.space, p.rows.names);
-		for (unsigned i = 0; i < AGAINST; i++)
-			want(&p.rows, against[i]);
-		ok = sweep_rows_read(&p.rows, cli->words[1], &p.err);
+		ok = read_options(&p, cli) && sweep_rows_read(&p.rows, cli->words[1], &p.err);
 	}
 	p.best = ok ? sweep_best(&p.rows, 0, NULL, NULL) : NULL;
 	if (ok && !p.best)

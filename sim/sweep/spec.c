@@ -402,9 +402,15 @@ static bool list_add_as(struct reader *r, const yaml_node_t *node, struct list *
 		l->values = values;
 		l->room = room;
 	}
-	for (uint32_t i = 0; l->n < 256 && i < l->n; i++)
+	struct expr_value v = expr_value_of(value);
+	for (uint32_t i = 0; l->n < 256 && i < l->n; i++) {
+		struct expr_value other = expr_value_of(l->values[i]);
 		if (strcmp(l->values[i], value) == 0)
 			return fail(r, node, "%s: %s stands there twice", key, value);
+		/* 1MiB and 1024KiB. */
+		if (!v.text && !other.text && v.number == other.number)
+			return fail(r, node, "%s: %s stands there already, as %s", key, value, l->values[i]);
+	}
 	if (!check_value(r, node, key, checked))
 		return false;
 	l->values[l->n++] = keep(value);
@@ -553,7 +559,7 @@ static bool add_key(struct reader *r, const yaml_node_t *key_node, const char *k
 {
 	struct sweep_axis *x = &r->space->axes[r->space->naxes];
 	if (x->nkeys && l->n != x->count)
-		return fail(r, key_node, "%s: %u values, %u of the one before: zipped axes are equally long", key, l->n, x->count);
+		return fail(r, key_node, "%s: %u value%s, %u of the one before: zipped axes are equally long", key, l->n, l->n > 1 ? "s" : "", x->count);
 	char **values = realloc(x->values, ((size_t)x->nkeys + 1) * l->n * sizeof *values);
 	if (!values)
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
@@ -603,6 +609,8 @@ static bool read_axis(struct reader *r, const yaml_node_t *key_node, const yaml_
 			return fail(r, zip, "%s: the axis is empty", name);
 		if (!sweep_is_name(name))
 			return fail(r, key_node, "an axis is called by one word of letters, digits, _ . and -, as in array");
+		if (strcmp(name, "hw") == 0 || has_param(r, name) || config_key_find(name))
+			return fail(r, key_node, "%s is a key itself: keys that go together are called by a name of their own", name);
 		for (const yaml_node_pair_t *p = zip->data.mapping.pairs.start; p < zip->data.mapping.pairs.top; p++)
 			if (!read_key(r, at(r, p->key), at(r, p->value)))
 				return false;

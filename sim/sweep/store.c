@@ -192,6 +192,19 @@ static bool is_free(const char *path, const struct sweep_space *space, struct np
 	       (!strays.foreign || npu_fail(err, NPU_ERR_USAGE, "%s holds results of another sweep, whose sweep.json is missing; another folder (-o) would be right", path));
 }
 
+/* The plan that is there, NULL with an error when it is another one. */
+static struct sweep_space *same_plan(const char *path, const struct sweep_space *space, struct npu_error *err)
+{
+	struct sweep_space *there = sweep_store_plan(path, err);
+	if (!there || strcmp(there->identity, space->identity) == 0)
+		return there;
+	bool version = strcmp(there->version, space->version) == 0;
+	npu_fail(err, NPU_ERR_USAGE, "%s holds results of %s%s%s; another folder (-o) would be right", path,
+		 version ? "another sweep" : "npusim ", version ? "" : there->version, version ? "" : ", this is another version");
+	sweep_space_free(there);
+	return NULL;
+}
+
 /* The plan is written by whoever comes first; shards that come together write the same one. */
 bool sweep_store_agree(const char *path, const struct sweep_space *space, struct npu_error *err)
 {
@@ -201,19 +214,15 @@ bool sweep_store_agree(const char *path, const struct sweep_space *space, struct
 		return false;
 	if (stat(file, &st) != 0)
 		return is_free(path, space, err) && write_plan(path, space, err);
-	struct sweep_space *there = sweep_store_plan(path, err);
+	struct sweep_space *there = same_plan(path, space, err);
 	if (!there)
 		return false;
-	bool same = strcmp(there->identity, space->identity) == 0, version = strcmp(there->version, space->version) == 0;
-	if (!same)
-		npu_fail(err, NPU_ERR_USAGE, "%s holds results of %s%s%s; another folder (-o) would be right", path,
-			 version ? "another sweep" : "npusim ", version ? "" : there->version, version ? "" : ", this is another version");
-	bool shows = !same || there->nreport == space->nreport;
-	for (unsigned i = 0; same && shows && i < space->nreport; i++)
+	bool shows = there->nreport == space->nreport;
+	for (unsigned i = 0; shows && i < space->nreport; i++)
 		shows = strcmp(there->report[i], space->report[i]) == 0;
 	sweep_space_free(there);
 	/* What is shown may change. */
-	return same && (shows || write_plan(path, space, err));
+	return shows || write_plan(path, space, err);
 }
 
 static int lock(const char *path, const char *name, int how, struct npu_error *err)

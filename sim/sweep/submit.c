@@ -175,6 +175,24 @@ static bool submit(struct submission *s)
 	return true;
 }
 
+/* parallel reads -q ARGUMENTS as they are; a shard that fails is told by the merge, as a point that is missing. */
+static void print_parallel(const struct submission *s, const char *options)
+{
+	uint64_t processors = sweep_processors(), jobs = cli_value(s->cli, "jobs") ? s->jobs : 1;
+	printf("without Slurm:\n  parallel -q -j %llu ", (unsigned long long)(processors > jobs ? processors / jobs : 1));
+	quote(stdout, s->program);
+	printf(" sweep run ");
+	quote(stdout, s->spec);
+	printf(" -o ");
+	quote(stdout, s->folder);
+	printf(" --shard {}/%llu -j %llu%s%s ::: $(seq %llu); ", (unsigned long long)s->shards, (unsigned long long)jobs, *options ? " " : "", options,
+	       (unsigned long long)s->shards);
+	quote(stdout, s->program);
+	printf(" sweep merge ");
+	quote(stdout, s->folder);
+	putchar('\n');
+}
+
 int sweep_submit_command(const struct cli *cli)
 {
 	struct submission s = { .cli = cli, .shards = 8, .jobs = sweep_processors() };
@@ -186,11 +204,7 @@ int sweep_submit_command(const struct cli *cli)
 			ok = submit(&s);
 		char options[80];
 		plugin_limits_text(&s.limits, options);
-		/* -q: it hands words on as they are. */
-		printf("without Slurm:\n  parallel -q -j 1 npusim sweep run ");
-		quote(stdout, s.spec);
-		printf(" -o %s --shard {}/%llu%s%s ::: $(seq %llu); npusim sweep merge %s\n", s.folder, (unsigned long long)s.shards,
-		       *options ? " " : "", options, (unsigned long long)s.shards, s.folder);
+		print_parallel(&s, options);
 	}
 	int status = ok ? 0 : cli_fail(&s.err);
 	free(s.spec);

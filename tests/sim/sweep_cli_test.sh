@@ -61,7 +61,7 @@ refuse 2 's.yaml:4:23: pow2 takes two powers of two, the smaller one first' run 
 spec 'axes: {tile_q: {range: [64, 32, 8]}}'
 refuse 2 's.yaml:4:24: range takes a first value, a last one that is not smaller, and a step of 1 or more' run s.yaml
 spec 'axes: {array: {zip: {matrix.rows: [16, 32], matrix.cols: [16]}}}'
-refuse 2 's.yaml:4:45: matrix.cols: 1 values, 2 of the one before: zipped axes are equally long' run s.yaml
+refuse 2 's.yaml:4:45: matrix.cols: 1 value, 2 of the one before: zipped axes are equally long' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'where: tile_q * tile_k < 3'
 refuse 2 's.yaml:5:17: where: unknown name tile_k; did you mean tile_q?' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'where: tile_q * (3'
@@ -301,7 +301,7 @@ checks=$((checks + 8))
 "$NPUSIM" sweep submit s.yaml -o cluster --slurm --dry-run --shards 4 --array-limit 2 -j 2 >out || fail 'submit'
 grep -q '^#SBATCH --array=1-4%2$' cluster/array.sbatch && grep -q -- '--shard "$SLURM_ARRAY_TASK_ID/4" -j 2$' cluster/array.sbatch ||
     fail "$(cat cluster/array.sbatch)"
-grep -q 'parallel .* --shard {}/4 ::: $(seq 4); npusim sweep merge' out || fail "$(cat out)"
+grep -q "parallel -q .* --shard {}/4 -j 2 ::: \$(seq 4); .* sweep merge '" out || fail "$(cat out)"
 refuse 2 "$PWD/one holds results of another sweep; another folder (-o) would be right" submit s.yaml -o one --slurm --dry-run
 for i in 1 2 3; do SLURM_ARRAY_TASK_ID=$i bash cluster/array.sbatch >/dev/null 2>&1 || fail "task $i"; done
 bash cluster/merge.sbatch >out 2>err && fail 'a merge without the last shard says nothing'

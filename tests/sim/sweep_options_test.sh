@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Options of npusim sweep: none is ignored, no output takes away what a sweep is made of, scripts hold for any path, charts are of what
+# was asked for and end for axes of any length.
+. "$SRC/tests/support/cli.sh"
+mkdir "a b's"
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {tile_m: [16, 32], tile_n: [16, 32], sram.size: [512KiB, 1MiB]}' >"a b's/s.yaml"
+cp "a b's/s.yaml" s.yaml
+sed 's/32\]/64]/' s.yaml >other.yaml
+"$NPUSIM" sweep run s.yaml -q -o s >/dev/null || fail 's'
+
+# What a part does not take is refused.
+while read -r part rest; do
+    # shellcheck disable=SC2086
+    refuses 2 "sweep $part takes no --$(sed 's/^[^-]*--//; s/ .*//' <<<"$rest")" sweep $part $rest
+done <<'END2'
+best s --csv x.csv
+figures --by cycles
+run s.yaml --top 3
+merge s --where 1
+plot s --shards 3
+submit s.yaml --csv x
+END2
+
+# merge takes no file that the sweep needs, nor one twice; anything else that a person names.
+cp -r s before && cp s.yaml s.keep
+for path in s/sweep.json ./s/../s/sweep.json "$(ls s/points-* | sed 1q)" s/lock s.yaml; do
+    for option in -o --csv --json; do
+        "$NPUSIM" sweep merge s $option "$path" >out 2>err && fail "merge $option $path is done"
+        grep -qx "npusim: $option $path: the sweep itself is in that file; another one would be right" err || fail "$(cat err)"
+        checks=$((checks + 1))
+    done
+done
+diff -r s before && cmp s.yaml s.keep || fail 'a sweep has lost something'
+refuses 2 '--csv and --json: both are x' sweep merge s --csv x --json x
+refuses 2 '-o and --csv: both are x' sweep merge s -o x --csv x
+echo old >x.csv
+"$NPUSIM" sweep merge s --csv x.csv >/dev/null && [ "$(wc -l <x.csv)" = 9 ] || fail 'a file that a person named is not written'
+(trap '' XFSZ; ulimit -f 4; "$NPUSIM" sweep merge s -o full.sqlite >out 2>err) && fail 'a full disk'
+grep -q '^npusim: full.sqlite: ' err && [ ! -e full.sqlite ] || fail "a full disk: $(cat err)"
+checks=$((checks + 3))
+
+# submit: not into a folder of another sweep; the line without Slurm, as it stands, for any path.
+"$NPUSIM" sweep submit other.yaml -o s --dry-run >out 2>err && fail 'submit into a folder of another sweep'
+grep -qx "npusim: $PWD/s holds results of another sweep; another folder (-o) would be right" err && [ ! -e s/array.sbatch ] || fail "$(cat err)"
+"$NPUSIM" sweep submit "a b's/s.yaml" -o "s" --dry-run --shards 2 -j 2 >out 2>err || fail "the same sweep elsewhere: $(cat err)"
+"$NPUSIM" sweep submit "a b's/s.yaml" -o p --dry-run --shards 2 -j 3 >out || fail 'submit'
+grep -q ' --shard {}/2 -j 3 ::: ' out || fail "-j is dropped: $(cat out)"
+if parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
+    (cd / && bash -c "$(tail -n 1 "$folder/out")") >done 2>err </dev/null || fail "the line for GNU parallel: $(cat err)"
+    grep -q '8 points: 8 run' done || fail "the line for GNU parallel: $(cat done)"
+    checks=$((checks + 1))
+fi
+# What it does, without it: a shard that is not there is told.
+merge=$(tail -n 1 out | sed 's/.*; //')
+mkdir -p p && cp s/sweep.json p/
+bash -c "$merge" >done 2>err && fail 'missing points are no failure'
+grep -q '8 of 8 points are missing' err || fail "$(cat done err)"
+checks=$((checks + 5))
+
+# Specifications: values that are one, names that are two things, a byte order mark.
+printf '%s\n' 'run: gemm' 'axes: {sram.size: [1MiB, 1024KiB, 1048576]}' >w.yaml
+refuses 2 'w.yaml:2:26: sram.size: 1024KiB stands there already, as 1MiB' sweep run w.yaml
+printf '%s\n' 'run: gemm' 'axes: {tile_k: {zip: {tile_m: [16], tile_n: [16]}}}' >w.yaml
+refuses 2 'w.yaml:2:8: tile_k is a key itself: keys that go together are called by a name of their own' sweep run w.yaml
+printf '\xef\xbb\xbf' | cat - s.yaml >bom.yaml
+"$NPUSIM" sweep run bom.yaml -o s >out 2>err && grep -qx '8 points are in s already' err || fail "a byte order mark: $(cat err)"
+checks=$((checks + 1))
+
+# Charts.
+if command -v gnuplot >/dev/null; then
+    "$NPUSIM" sweep plot s --by energy.total_uj --against dram.bus_bytes --x tile_m --y tile_n -o q >out 2>err || fail "plot: $(cat err)"
+    grep -qx "set xlabel 'tile_m'" q/plots.gp && grep -qx "set ylabel 'tile_n'" q/plots.gp && grep -qx "set xlabel 'dram.bus_bytes'" q/plots.gp &&
+        grep -qx "set title 'best energy.total_uj for each tile_n'" q/plots.gp || fail "other charts than those: $(grep '^set [xyt].*[el] ' q/plots.gp)"
+    refuses 2 '--x: no axis tile_w; did you mean tile_m?' sweep plot s --x tile_w
+    refuses 2 '--x and --y: two axes would be right' sweep plot s --x tile_m --y tile_m
+    refuses 2 '--against: unknown figure cycle; did you mean cycles?' sweep plot s --against cycle
+    refuses 2 '--against cycles: that is what is made best' sweep plot s --against cycles
+    # 9,000,000 cells
+    printf '%s\n' 'run: gemm' 'with: {k: 64}' 'axes: {m: {range: [1, 3000, 1]}, n: {range: [1, 3000, 1]}}' 'where: m * n < 100000' 'sample: 200' >long.yaml
+    "$NPUSIM" sweep run long.yaml -q -o long >/dev/null || fail 'long axes'
+    begun=$SECONDS
+    "$NPUSIM" sweep plot long >out 2>err || fail "long axes: $(cat err)"
+    [ $((SECONDS - begun)) -le 60 ] || fail "a chart of long axes takes $((SECONDS - begun)) s"
+    [ "$(sed -n '/^$map/{n;p;q}' long/plots/plots.gp | grep -o '"[0-9][0-9]*"' | wc -l)" -le 17 ] || fail 'labels stand over each other'
+    (trap '' XFSZ; ulimit -f 8; "$NPUSIM" sweep plot s -o small >out 2>err) && fail 'a full disk'
+    for f in small/*.svg; do [ ! -e "$f" ] || grep -q '</svg>' "$f" || fail "$f is left half written"; done
+    checks=$((checks + 5))
+fi
+[ $failures = 0 ] && echo "$checks checks of options"
+[ $failures = 0 ]
