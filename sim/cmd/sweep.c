@@ -80,8 +80,9 @@ void sweep_warn_of_gaps(const struct sweep_rows *r, const char *path)
 {
 	char strays[160];
 	if (r->count[SWEEP_MISSING])
-		fprintf(stderr, "npusim: warning: %s of %s points are missing in %s: the best may be among them\n",
-			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text, path);
+		fprintf(stderr, "npusim: warning: %s of %s points %s missing in %s: the best may be among them\n",
+			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text,
+			r->count[SWEEP_MISSING] > 1 ? "are" : "is", path);
 	if (*sweep_strays_text(&r->strays, strays))
 		fprintf(stderr, "npusim: warning: %s: %s\n", path, strays);
 }
@@ -388,7 +389,7 @@ static int run_all(struct session *s)
 	    !sweep_store_read(s->folder, s->spec->space, note_done, s, NULL, &s->err) || s->err.code)
 		return cli_fail(&s->err);
 	if (s->before && shards == 1 && !cli_value(s->cli, "quiet"))
-		fprintf(stderr, "%s points are in %s already\n", npu_count_text(s->before).text, s->folder);
+		fprintf(stderr, "%s point%s in %s already\n", npu_count_text(s->before).text, s->before > 1 ? "s are" : " is", s->folder);
 	bool ok = s->spec->space->pareto ? run_search(s) : run_grid(s);
 	if (!ok && s->stopped && !s->err.code) {
 		fflush(stdout);

@@ -314,15 +314,15 @@ static int report(struct merge *m, const char *path, bool quiet)
 	uint64_t all = count_of(m, ""), failed = count_of(m, "failed");
 	uint64_t missing = !m->space->pareto && m->space->count > all ? m->space->count - all : 0;
 	if (!quiet)
-		printf("%s: %s points: %s run, %s not legal, %s failed, %s missing\n", path, npu_count_text(all).text,
+		printf("%s: %s point%s: %s run, %s not legal, %s failed, %s missing\n", path, npu_count_text(all).text, all == 1 ? "" : "s",
 		       npu_count_text(count_of(m, "run")).text, npu_count_text(count_of(m, "not legal")).text, npu_count_text(failed).text,
 		       npu_count_text(missing).text);
 	char strays[160];
 	if (*sweep_strays_text(&m->strays, strays))
 		fprintf(stderr, "npusim: warning: %s\n", strays);
 	if (missing)
-		fprintf(stderr, "npusim: %s of %s points are missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
-			npu_count_text(m->space->count).text);
+		fprintf(stderr, "npusim: %s of %s points %s missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
+			npu_count_text(m->space->count).text, missing > 1 ? "are" : "is");
 	return missing || failed ? 1 : 0;
 }
 

@@ -459,6 +459,9 @@ int sweep_plot_command(const struct cli *cli)
 	p.results = cli->words[1];
 	p.space = sweep_store_plan(p.results, &p.err);
 	p.rows.space = p.space;
+	/* A page is opened anywhere. */
+	if (p.space)
+		p.space->abroad = true;
 	bool ok = p.space != NULL;
 	if (ok) {
 		ok = read_options(&p, cli) && sweep_rows_read(&p.rows, cli->words[1], &p.err);

@@ -150,7 +150,7 @@ char *sweep_path(const struct sweep_space *s, const char *name)
 static const char *shown_path(const struct sweep_space *s, const char *name, char out[4096])
 {
 	char here[4096];
-	bool inside = s->folder && getcwd(here, sizeof here) && strcmp(here, s->folder) == 0;
+	bool inside = s->folder && !s->abroad && getcwd(here, sizeof here) && strcmp(here, s->folder) == 0;
 	if (*name == '/' || !s->folder)
 		return name;
 	while (strncmp(name, "./", 2) == 0)

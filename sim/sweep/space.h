@@ -42,6 +42,7 @@ struct sweep_space {
 	char *hw;      /* preset or path */
 	char *beside;  /* in front of those paths, for this process; "" or ends with a slash */
 	char *folder;  /* the same for everybody: the whole path of the specification's folder */
+	bool abroad;   /* commands are for somebody who is elsewhere: paths in them are whole */
 	char *spec;    /* the whole path of the specification; "-": it came from stdin */
 	struct sweep_setting with[SWEEP_SETTINGS];
 	unsigned nwith;

@@ -19,6 +19,12 @@ grep -qx 'npusim: gone holds results of another sweep, whose sweep.json is missi
 [ ! -e gone/sweep.json ] || fail 'a plan stands beside results of another one'
 "$NPUSIM" sweep run a.yaml -o gone >out 2>err || fail "its own results are refused: $(cat err)"
 grep -qx '6 points are in gone already' err || fail "its own results are run again: $(cat err)"
+# A run that was killed a moment ago still holds the lock.
+(flock 9; sleep 1) 9>a/lock &
+sleep 0.2
+"$NPUSIM" sweep run a.yaml -q -o a >out 2>err || fail "a lock that is given back within a second: $(cat err)"
+wait
+checks=$((checks + 1))
 # Files of another sweep come in.
 cp -r b mixed && for f in a/points-*; do cp "$f" "mixed/points-1-1-9.9${f##*/}"; done
 "$NPUSIM" sweep merge mixed --csv mixed.csv >out 2>err || fail "merge: $(cat err)"
@@ -76,6 +82,10 @@ for place in . at/there elsewhere; do
     [ "$(jq -c '[.cycles, .hw.sram.banks]' r.json)" = "$("$NPUSIM" sweep merge here --json - | jq -c '[.[] | select(.hw == "./mine.yaml")] | min_by(.cycles) | [.cycles, 16]')" ] ||
         fail "in $place: $command is another point"
 done
+if command -v gnuplot >/dev/null; then
+    (cd at/there && "$NPUSIM" sweep plot ../../here >/dev/null) && grep -q "npusim run $folder/at/there/p.npu --hw $folder/at/there/mine.yaml" here/plots/index.html ||
+        fail 'a page tells a command that holds in one folder only'
+fi
 "$NPUSIM" sweep best here 2>err >/dev/null && [ ! -s err ] || fail "nothing has changed: $(cat err)"
 sed -i 's/n=64/n=16/' at/there/p.npu
 "$NPUSIM" sweep best here 2>err >/dev/null && grep -q 'warning: .*/at/there/p.npu has changed since these points were run' err || fail "a program that was edited: $(cat err)"
