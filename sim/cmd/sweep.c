@@ -80,9 +80,8 @@ void sweep_warn_of_gaps(const struct sweep_rows *r, const char *path)
 {
 	char strays[160];
 	if (r->count[SWEEP_MISSING])
-		fprintf(stderr, "npusim: warning: %s of %s points %s missing in %s: the best may be among them\n",
-			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text,
-			r->count[SWEEP_MISSING] > 1 ? "are" : "is", path);
+		fprintf(stderr, "npusim: warning: %s of %s points are missing in %s: the best may be among them\n",
+			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text, path);
 	if (*sweep_strays_text(&r->strays, strays))
 		fprintf(stderr, "npusim: warning: %s: %s\n", path, strays);
 }

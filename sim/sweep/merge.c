@@ -321,8 +321,8 @@ static int report(struct merge *m, const char *path, bool quiet)
 	if (*sweep_strays_text(&m->strays, strays))
 		fprintf(stderr, "npusim: warning: %s\n", strays);
 	if (missing)
-		fprintf(stderr, "npusim: %s of %s points %s missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
-			npu_count_text(m->space->count).text, missing > 1 ? "are" : "is");
+		fprintf(stderr, "npusim: %s of %s points are missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
+			npu_count_text(m->space->count).text);
 	return missing || failed ? 1 : 0;
 }
 
