@@ -8,6 +8,7 @@
  * The ids are a block table whose pages have one row each, drawn from `seed`. y is a ping-pong pair. */
 #include <stdlib.h>
 
+#include "isa/random.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
@@ -49,13 +50,11 @@ static struct embedding embedding_of(const struct npu_args *args)
 	return e;
 }
 
-/* The id of token i: splitmix64 of seed and i. */
+/* The id of token i. Rows are fewer than 2^20, so that no two seeds share a stream. */
 static uint32_t token(const struct embedding *e, uint64_t i)
 {
-	uint64_t x = (e->seed << 20) + i + 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return (uint32_t)((x ^ (x >> 31)) % e->vocab);
+	uint64_t state = (e->seed << 20) + i;
+	return (uint32_t)(npu_random_next(&state) % e->vocab);
 }
 
 static bool place(struct embedding *e)

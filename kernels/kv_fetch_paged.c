@@ -8,6 +8,7 @@
  *
  * The pool is [pages, kv_heads, K|V, page, dim]: a page holds `page` tokens of all heads. The table lists the pages of
  * the sequence, in a shuffled order that `seed` decides. k and v are a ping-pong pair of pairs. */
+#include "isa/random.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
 #include "kernels/pingpong.h"
@@ -87,24 +88,12 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	return tiles_resolve(&npu_kv_fetch_paged, capacity, args, dims, 1, try_place, NULL, err);
 }
 
-/* splitmix64 */
-static uint64_t random_next(uint64_t *state)
+/* The pages in an order that the seed decides; NULL when out of memory. */
+static uint32_t *shuffled(uint64_t pages, uint64_t seed)
 {
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
-/* The numbers 0 .. n - 1 in an order that the seed decides; NULL when out of memory. */
-static uint32_t *shuffled(uint64_t n, uint64_t seed)
-{
-	uint32_t *order = malloc(n * sizeof *order);
-	for (uint64_t i = 0; order && i < n; i++) {
-		uint64_t other = random_next(&seed) % (i + 1);
-		order[i] = order[other];
-		order[other] = (uint32_t)i;
-	}
+	uint32_t *order = malloc(pages * sizeof *order);
+	if (order)
+		npu_random_order(order, pages, seed);
 	return order;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "isa/random.h"
 #include "kernels/pingpong.h"
 
 const char *const paged_kv_types[] = { "fp16", "int8", "int4", NULL };
@@ -12,15 +13,6 @@ const char *const paged_groups[] = { "token", "head", "half", NULL };
 const char *const paged_dequants[] = { "vector", "matrix", NULL };
 const char *const paged_gathers[] = { "together", "apart", NULL };
 const char *const paged_layouts[] = { "page_head_kv", "kv_page_head", NULL };
-
-/* splitmix64 */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
 
 struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
 {
@@ -62,18 +54,14 @@ uint64_t paged_length(const struct paged *p, uint64_t sequence)
 		return p->seq;
 	if (sequence == p->batch - 1)
 		return p->seq_min;
-	return p->seq_min + random_next(&state) % (p->seq - p->seq_min + 1);
+	return p->seq_min + npu_random_next(&state) % (p->seq - p->seq_min + 1);
 }
 
 uint32_t *paged_order(const struct paged *p)
 {
-	uint64_t seed = p->seed;
 	uint32_t *order = malloc(p->pages * sizeof *order);
-	for (uint64_t i = 0; order && i < p->pages; i++) {
-		uint64_t other = random_next(&seed) % (i + 1);
-		order[i] = order[other];
-		order[other] = (uint32_t)i;
-	}
+	if (order)
+		npu_random_order(order, p->pages, p->seed);
 	return order;
 }
 

@@ -2,6 +2,7 @@
 /* What tensors hold before a program runs: files, or streams that seed and name decide. No function of libm: the same
  * bytes on every host. */
 #include "isa/number.h"
+#include "isa/random.h"
 #include "sim/values_parts.h"
 
 #include <errno.h>
@@ -12,21 +13,12 @@
 /* fp32 tensors hold sums of products, such as scores, rather than operands. */
 enum { FP32_SPREAD = 8, INT32_SPREAD = 1 << 15 };
 
-/* splitmix64 */
-static uint64_t next(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
 static uint64_t stream_of(const char *name, uint64_t seed)
 {
 	uint64_t state = seed;
 	for (; *name; name++) {
 		state ^= (unsigned char)*name;
-		state = next(&state);
+		state = npu_random_next(&state);
 	}
 	return state;
 }
@@ -35,14 +27,14 @@ static uint64_t stream_of(const char *name, uint64_t seed)
 static double bell(uint64_t *state)
 {
 	const double sqrt_3 = 0x1.bb67ae8584caap0;
-	uint64_t x = next(state);
+	uint64_t x = npu_random_next(state);
 	double sum = (double)(x & 0xffff) + (double)(x >> 16 & 0xffff) + (double)(x >> 32 & 0xffff) + (double)(x >> 48);
 	return (sum / 65536 - 2 + 2.0 / 65536) * sqrt_3;
 }
 
 static double uniform(uint64_t *state, double least, double most)
 {
-	double unit = (double)(next(state) >> 11) * 0x1p-53;
+	double unit = (double)(npu_random_next(state) >> 11) * 0x1p-53;
 	return least + (double)(int64_t)(unit * (most - least + 1));
 }
 

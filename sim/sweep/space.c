@@ -2,6 +2,7 @@
 /* Numbers of points and what they stand for. */
 #define _GNU_SOURCE
 #include "sim/sweep/space.h"
+#include "isa/random.h"
 #include "isa/units.h"
 #include "sim/sweep/figures.h"
 
@@ -80,14 +81,6 @@ const char *sweep_label(const struct sweep_axis *x, uint32_t index, char *out, u
 
 /* ---- order ---- */
 
-static uint64_t mix(uint64_t x)
-{
-	/* The finalizer of splitmix64. */
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
 uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed)
 {
 	unsigned half = 1;
@@ -98,7 +91,8 @@ uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed)
 	do {
 		uint64_t left = i >> half, right = i & mask;
 		for (unsigned round = 0; round < 4; round++) {
-			uint64_t next = left ^ (mix(right + (seed << 8) + round * 0x9e3779b97f4a7c15u) & mask);
+			uint64_t key = right + (seed << 8) + round * NPU_RANDOM_STEP;
+			uint64_t next = left ^ (npu_random_mix(key) & mask);
 			left = right;
 			right = next;
 		}

@@ -2,6 +2,7 @@
 /* Declarations: tensors, buffers, semaphores, tables, pages. */
 #include "isa/text/macro/declare.h"
 
+#include "isa/random.h"
 #include "isa/units.h"
 
 #include <errno.h>
@@ -655,25 +656,6 @@ bool npu_mac_count_records(struct npu_mac *s, struct npu_mac_span span, uint64_t
 				 npu_count_text(NPU_MAC_MAX_RECORDS).text);
 }
 
-/* splitmix64 */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
-/* The numbers 0 to n - 1 in an order that the seed decides: each takes the place of one before it. */
-static void shuffle(uint32_t *entries, uint64_t n, uint64_t seed)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t other = random_next(&seed) % (i + 1);
-		entries[i] = entries[other];
-		entries[other] = (uint32_t)i;
-	}
-}
-
 static bool read_entries(struct npu_mac *s, const struct npu_mac_decl *d, uint32_t *entries)
 {
 	for (unsigned i = 0; i < d->nentries; i++) {
@@ -710,7 +692,7 @@ static bool declare_table(struct npu_mac *s, const struct npu_mac_decl *d)
 		return npu_mac_no_memory(s);
 	bool ok = true;
 	if (d->bytes)
-		shuffle(entries, (uint64_t)count, (uint64_t)seed);
+		npu_random_order(entries, (uint64_t)count, (uint64_t)seed);
 	else
 		ok = read_entries(s, d, entries);
 	t.entries = entries;
