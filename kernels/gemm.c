@@ -649,10 +649,10 @@ static void init_semaphores(struct gemm *g)
 		g->raw[i] = g->order == WEIGHT ? npu_semaphore(g->b, raw[i], 0) : g->ab.full[i];
 		g->converted[i] = npu_semaphore(g->b, converted[i], 0);
 	}
-	if (!acc_comes_back(g))
+	if (acc_comes_back(g))
+		ring_init_full(g->b, &g->acc, "acc");
+	else
 		ring_init(g->b, &g->acc, "acc");
-	for (unsigned i = 0; i < g->acc.n && acc_comes_back(g); i++)
-		g->acc.full[i] = npu_semaphore(g->b, i ? "acc_full[1]" : "acc_full[0]", 0);
 	if (!linear_raw(&g->linear))
 		ring_init(g->b, &g->c, "c");
 }

@@ -40,9 +40,6 @@ enum { EVEN = 128 };
 /* Buffers for scales of channels. */
 enum { SCALE_SLOTS = RING_SLOTS + 3 };
 
-/* Elements of a row of a DMA instruction. */
-enum { MOST_COLS = (1 << 20) - 1 };
-
 static const struct npu_param params[] = {
 	[M] = PARAM_INT("m", 1, 0, MAX_LENGTH, "row", "rows of X and Y: sequences of a batch"),
 	[N] = PARAM_INT("n", 4096, 0, MAX_LENGTH, "column", "columns of W and Y"),
@@ -226,7 +223,7 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 /* `elements` that follow one another, in as few rows as an instruction can have; `cols` divides them. */
 static struct npu_dma run_of(uint32_t local, uint64_t dram, enum npu_dtype type, uint64_t elements, uint32_t cols)
 {
-	bool one = elements <= MOST_COLS;
+	bool one = elements <= MAX_LENGTH;
 	return (struct npu_dma){
 		.local = local,
 		.dram = dram,
@@ -419,6 +416,21 @@ static void emit_panels(struct gemv *g)
 	}
 }
 
+static void init_semaphores(struct gemv *g)
+{
+	ring_init(g->b, &g->w, "w");
+	if (acc_comes_back(g))
+		ring_init_full(g->b, &g->acc, "acc");
+	else
+		ring_init(g->b, &g->acc, "acc");
+	if (g->linear.convert && converted_comes_back(g))
+		ring_init_full(g->b, &g->converted, "converted");
+	else if (g->linear.convert)
+		ring_init(g->b, &g->converted, "converted");
+	if (!linear_raw(&g->linear))
+		ring_init(g->b, &g->y, "y");
+}
+
 static bool emit(struct npu_builder *b, const struct npu_args *args)
 {
 	struct gemv g = gemv_of(args);
@@ -439,17 +451,7 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	if (panels_of(&g) && !g.k) {
 		emit_zeros(&g);
 	} else if (panels_of(&g)) {
-		ring_init(b, &g.w, "w");
-		if (!acc_comes_back(&g))
-			ring_init(b, &g.acc, "acc");
-		for (unsigned i = 0; i < g.acc.n && acc_comes_back(&g); i++)
-			g.acc.full[i] = npu_semaphore(b, i ? "acc_full[1]" : "acc_full[0]", 0);
-		if (w->convert && !converted_comes_back(&g))
-			ring_init(b, &g.converted, "converted");
-		for (unsigned i = 0; i < g.converted.n && w->convert && converted_comes_back(&g); i++)
-			g.converted.full[i] = npu_semaphore(b, i ? "converted_full[1]" : "converted_full[0]", 0);
-		if (!linear_raw(w))
-			ring_init(b, &g.y, "y");
+		init_semaphores(&g);
 		emit_panels(&g);
 	}
 	return !npu_builder_failed(b);
