@@ -46,4 +46,15 @@ static inline double dot_bound(double a, double b, double k)
 	return a * b < FLT_MAX ? gamma_of(k) * a * b + k * PRODUCT_LOST : INFINITY;
 }
 
+/* C[m, n] = A[m, k] B[k, n], or A B^T with B[n, k]; rows without gaps. */
+struct product {
+	uint64_t m, n, k;
+	const double *a, *b;
+	bool transpose_b;
+	enum npu_dtype type; /* of both */
+};
+/* bound[m, n]: how far each element may be off whose products and sums are rounded to fp32, in any order; 0 for int8, whose sums
+ * are exact. False when out of memory. */
+bool product_bound(const struct product *, double *bound);
+
 #endif

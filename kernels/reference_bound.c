@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unit roundoff of fp16, and half the distance of its subnormals. */
-static const double FP16_ROUNDOFF = 0x1p-11, FP16_LOST = 0x1p-25;
-
 /* A relative error of x >= 0; of what is exactly 0 nothing is lost. */
 static double share(double error, double x)
 {
@@ -21,14 +18,7 @@ static double share(double error, double x)
 
 /* ---- products ---- */
 
-struct product {
-	uint64_t m, n, k;
-	const double *a, *b;
-	bool transpose_b;
-	enum npu_dtype type; /* of both */
-};
-
-static bool product_bound(const struct product *p, double *bound)
+bool product_bound(const struct product *p, double *bound)
 {
 	if (!npu_dtype_is_float(p->type)) { /* int32 sums are exact */
 		memset(bound, 0, p->m * p->n * sizeof *bound);
@@ -195,7 +185,7 @@ static double operand_error(const struct attention *x, uint64_t row, double quer
 {
 	double n = sqrt((double)x->a.dim), most = 0;
 	if (x->noise.converted)
-		return query * (1.001 * FP16_ROUNDOFF * key + n * FP16_LOST);
+		return query * (1.001 * unit_roundoff(NPU_FP16) * key + n * subnormal_lost(NPU_FP16));
 	if (!x->noise.integers)
 		return 0;
 	for (uint64_t d = 0; d < x->a.dim; d++)
@@ -290,7 +280,7 @@ static void attention_row_bound(const struct attention *x, const struct row *r, 
 {
 	struct weights w = attention_weights(x, r);
 	double u = x->noise.integers ? 0 : unit_roundoff(x->a.type), n = (double)(r->see.end - r->see.first);
-	double v = x->noise.converted ? FP16_ROUNDOFF : 0;
+	double v = x->noise.converted ? unit_roundoff(NPU_FP16) : 0;
 	double weight = quotient_error(&w), error = (1 + weight) * (1 + u) * (1 + v) - 1; /* P and V are rounded */
 	double lost = 1.1 * (subnormal_lost(x->a.type) + (w.exps + 1) * EXP_LOST);
 	for (uint64_t d = 0; d < x->a.dim; d++) {
@@ -300,7 +290,7 @@ static void attention_row_bound(const struct attention *x, const struct row *r, 
 			bound[d] = wild_bound(x, r->see, d);
 		else
 			bound[d] = share(error, sum[d]) + lost * x->plain[d] + n * PRODUCT_LOST +
-				   share(1 + weight, x->coarse[d]) + (v > 0 ? 1.1 * FP16_LOST : 0);
+				   share(1 + weight, x->coarse[d]) + (v > 0 ? 1.1 * subnormal_lost(NPU_FP16) : 0);
 	}
 }
 
