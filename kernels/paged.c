@@ -20,104 +20,169 @@
 
 /* ---- buffers ---- */
 
+/* What lies where in a buffer. */
+static void lay_out(struct emitter *e)
+{
+	const struct paged *p = &e->p;
+	uint64_t rows = p->group * p->tile_q;
+	e->staged = least(STAGED, p->chunk);
+	e->fresh_q = part_of(e->staged * p->kv_heads * p->dim * 2);
+	e->fresh_scales = e->fresh_q + part_of(e->staged * p->kv_heads * p->row_bytes);
+	e->k_part = part_of(p->tile_kv * p->row_bytes);
+	e->q_part = part_of(rows * p->dim);
+	e->p_part = part_of(rows * p->tile_kv);
+	e->state_stride = (uint32_t)(part_of(rows * 4));
+	e->acc_bytes = part_of(rows * p->dim * 4);
+}
+
+/* What is to be placed, and the sizes and counts that several of them have. */
+struct buffers {
+	struct npu_request requests[NPU_MAX_REQUESTS];
+	unsigned count;
+	uint64_t rows, weights; /* of a unit; weights: of its rows and a tile of keys */
+	uint64_t scales;        /* bytes of those of a tile of K or V */
+	struct totals totals;
+	unsigned loads;             /* buffers of what comes with each tile */
+	unsigned kv_least;          /* of them, what must have room */
+	unsigned turns, unit_turns; /* of what is made for each tile, for each unit */
+};
+
+static void add(struct buffers *l, struct npu_request r)
+{
+	l->requests[l->count++] = r;
+}
+
+static void add_keys_and_values(struct emitter *e, struct buffers *l)
+{
+	const struct paged *p = &e->p;
+	bool on_vector = p->mode == PAGED_VECTOR;
+	uint64_t plain = p->tile_kv * p->row_bytes, scaled = e->k_part + l->scales;
+	add(l, (struct npu_request){ .name = "k",
+				     .bytes = l->scales ? scaled : plain,
+				     .count = l->loads,
+				     .group = on_vector ? 0 : 5,
+				     .step = on_vector ? 4 : 1,
+				     .local = e->k.at,
+				     .least = l->kv_least,
+				     .got = &e->k.n });
+	add(l, (struct npu_request){ .name = "v",
+				     .bytes = on_vector ? scaled : plain,
+				     .count = l->loads,
+				     .group = on_vector ? 0 : 3,
+				     .step = 4,
+				     .local = e->v.at,
+				     .least = l->kv_least,
+				     .got = &e->v.n,
+				     .pair = true });
+	if (p->mode == PAGED_MATRIX)
+		add(l, (struct npu_request){ .name = "v_scales",
+					     .bytes = l->scales,
+					     .count = l->loads,
+					     .group = 7,
+					     .local = e->vs.at,
+					     .least = l->kv_least,
+					     .got = &e->vs.n,
+					     .pair = true });
+}
+
+static void add_queries(struct emitter *e, struct buffers *l)
+{
+	const struct paged *p = &e->p;
+	/* q as it is has no semaphores of its own: those of k guard it (load_q), so it has as many buffers. */
+	bool several = l->totals.units > 1, with_k = several && p->mode == PAGED_PLAIN;
+	add(l, (struct npu_request){ .name = "q",
+				     .bytes = l->rows * p->dim * 2,
+				     .count = several ? l->loads : 1,
+				     .group = p->mode == PAGED_VECTOR ? 3 : 0,
+				     .step = 4,
+				     .local = e->q.at,
+				     .least = with_k ? l->kv_least : 1,
+				     .got = &e->q.n,
+				     .pair = with_k });
+}
+
+/* Operands as the array takes them, where they are not loaded so. */
+static void add_converted(struct emitter *e, struct buffers *l)
+{
+	const struct paged *p = &e->p;
+	uint64_t kv = p->tile_kv * p->dim * 2;
+	unsigned turns = l->turns, units = l->unit_turns;
+	if (p->mode == PAGED_VECTOR) {
+		add(l, (struct npu_request){ "k16", false, kv, turns, 1, e->k16, .least = turns, .step = 4 });
+		add(l, (struct npu_request){ "v16", false, kv, turns, 2, e->v16, .least = turns, .step = 4 });
+	}
+	if (p->mode == PAGED_MATRIX) {
+		add(l, (struct npu_request){ "q8", false, e->q_part + l->rows * 4, units, 0, e->q8, .least = units });
+		add(l, (struct npu_request){ "p32", false, l->weights * 4, 1, 6, &e->p32, .least = 1 });
+	}
+}
+
+static void add_results(struct emitter *e, struct buffers *l)
+{
+	const struct paged *p = &e->p;
+	bool on_matrix = p->mode == PAGED_MATRIX;
+	uint64_t fresh = e->staged * p->kv_heads; /* rows */
+	add(l, (struct npu_request){ .name = "p",
+				     .bytes = on_matrix ? p->halves * part_of(e->p_part + l->rows * 4) : l->weights * 2,
+				     .count = l->turns,
+				     .group = p->mode == PAGED_VECTOR ? 3 : 1,
+				     .local = e->p_at,
+				     .least = l->turns });
+	add(l, (struct npu_request){ .name = "o",
+				     .bytes = l->rows * p->dim * 2,
+				     .count = result_slots(p->buffers, l->totals.units),
+				     .group = 2,
+				     .step = 4,
+				     .local = e->o.at,
+				     .least = 1,
+				     .got = &e->o.n });
+	add(l, (struct npu_request){ .name = "new",
+				     .bytes = p->mode == PAGED_PLAIN ? fresh * p->dim * 2
+								     : e->fresh_scales + fresh * p->halves * 2,
+				     .count = load_slots(p->buffers, 2 * p->batch * tiles_of(p->chunk, STAGED)),
+				     .group = 6,
+				     .local = e->fresh.at,
+				     .least = 1,
+				     .got = &e->fresh.n });
+}
+
+/* The state of softmax, and the accumulators. */
+static void add_sums(struct emitter *e, struct buffers *l)
+{
+	const struct paged *p = &e->p;
+	unsigned turns = l->turns, units = l->unit_turns;
+	uint64_t state = p->splits * STATE_VECTORS * e->state_stride, sums = l->rows * p->dim * 4;
+	add(l, (struct npu_request){ "state", false, state, units, 7, e->state, .least = units, .step = 4 });
+	add(l, (struct npu_request){ "ones", false, l->rows * 4, 1, 7, &e->ones, .least = 1 });
+	add(l, (struct npu_request){ "s", true, l->weights * 4, turns, -1, e->s, .least = turns });
+	add(l, (struct npu_request){ "acc", true, p->splits * e->acc_bytes, 1, -1, &e->acc, .least = 1 });
+	if (p->mode == PAGED_MATRIX)
+		add(l, (struct npu_request){ "part", true, sums, turns, -1, e->part, .least = turns });
+}
+
+/* Groups as in flash_attention: what streams at the same time lies in different ones. */
 bool paged_place(struct emitter *e)
 {
 	const struct paged *p = &e->p;
-	bool on_vector = p->mode == PAGED_VECTOR, on_matrix = p->mode == PAGED_MATRIX;
 	struct totals totals = totals_of(p);
-	uint64_t rows = p->group * p->tile_q, q_bytes = rows * p->dim * 2, tile = rows * p->tile_kv;
-	uint64_t scales = p->mode == PAGED_PLAIN ? 0 : p->halves * part_of(p->tile_kv * 2);
-	uint64_t wide = p->kv_heads * p->dim, loaded = p->tile_kv * p->row_bytes;
-	unsigned n = load_slots(p->buffers, totals.tiles), turns = totals.tiles > 1 ? 2 : 1;
-	unsigned unit_turns = totals.units > 1 ? 2 : 1, kv_least = p->together && totals.tiles > 1 ? 2 : 1;
-	struct npu_request requests[NPU_MAX_REQUESTS];
-	unsigned count = 0;
-
-	e->staged = least(STAGED, p->chunk);
-	e->fresh_q = part_of(e->staged * wide * 2);
-	e->fresh_scales = e->fresh_q + part_of(e->staged * p->kv_heads * p->row_bytes);
-	uint64_t fresh =
-	    p->mode == PAGED_PLAIN ? e->staged * wide * 2 : e->fresh_scales + e->staged * p->kv_heads * p->halves * 2;
-	e->k_part = part_of(loaded);
-	e->q_part = part_of(rows * p->dim);
-	e->p_part = part_of(tile);
-	e->state_stride = (uint32_t)(part_of(rows * 4));
-	e->acc_bytes = part_of(rows * p->dim * 4);
-
-	/* Groups as in flash_attention: what streams at the same time lies in different ones. */
-	requests[count++] = (struct npu_request){ "k",
-						  false,
-						  scales ? e->k_part + scales : loaded,
-						  n,
-						  on_vector ? 0 : 5,
-						  e->k.at,
-						  .least = kv_least,
-						  .got = &e->k.n,
-						  .step = on_vector ? 4 : 1 };
-	requests[count++] = (struct npu_request){ "v",
-						  false,
-						  on_vector ? e->k_part + scales : loaded,
-						  n,
-						  on_vector ? 0 : 3,
-						  e->v.at,
-						  .least = kv_least,
-						  .got = &e->v.n,
-						  .pair = true,
-						  .step = 4 };
-	if (on_matrix)
-		requests[count++] =
-		    (struct npu_request){ "v_scales",        false,           scales,      n, 7, e->vs.at,
-					  .least = kv_least, .got = &e->vs.n, .pair = true };
-	requests[count++] = (struct npu_request){ "q",
-						  false,
-						  q_bytes,
-						  totals.units > 1 ? n : 1,
-						  on_vector ? 3 : 0,
-						  e->q.at,
-						  .least = totals.units > 1 && p->mode == PAGED_PLAIN ? kv_least : 1,
-						  .got = &e->q.n,
-						  .pair = totals.units > 1 && p->mode == PAGED_PLAIN,
-						  .step = 4 };
-	if (on_vector) {
-		requests[count++] = (struct npu_request){ "k16", false,  p->tile_kv * p->dim * 2, turns,
-							  1,     e->k16, .least = turns,          .step = 4 };
-		requests[count++] = (struct npu_request){ "v16", false,  p->tile_kv * p->dim * 2, turns,
-							  2,     e->v16, .least = turns,          .step = 4 };
-	}
-	if (on_matrix) {
-		requests[count++] = (struct npu_request){ "q8", false, e->q_part + rows * 4, unit_turns,
-							  0,    e->q8, .least = unit_turns };
-		requests[count++] = (struct npu_request){ "p32", false, tile * 4, 1, 6, &e->p32, .least = 1 };
-	}
-	requests[count++] = (struct npu_request){ "p",
-						  false,
-						  on_matrix ? p->halves * part_of(e->p_part + rows * 4) : tile * 2,
-						  turns,
-						  on_vector ? 3 : 1,
-						  e->p_at,
-						  .least = turns };
-	requests[count++] = (struct npu_request){ "o",      false,   q_bytes,    result_slots(p->buffers, totals.units),
-						  2,        e->o.at, .least = 1, .got = &e->o.n,
-						  .step = 4 };
-	requests[count++] = (struct npu_request){
-		"new", false,       fresh,      load_slots(p->buffers, 2 * p->batch * tiles_of(p->chunk, STAGED)),
-		6,     e->fresh.at, .least = 1, .got = &e->fresh.n
+	uint64_t rows = p->group * p->tile_q;
+	struct buffers l = {
+		.rows = rows,
+		.weights = rows * p->tile_kv,
+		.scales = p->mode == PAGED_PLAIN ? 0 : p->halves * part_of(p->tile_kv * 2),
+		.totals = totals,
+		.loads = load_slots(p->buffers, totals.tiles),
+		.kv_least = p->together && totals.tiles > 1 ? 2 : 1,
+		.turns = totals.tiles > 1 ? 2 : 1,
+		.unit_turns = totals.units > 1 ? 2 : 1,
 	};
-	requests[count++] = (struct npu_request){ "state",
-						  false,
-						  p->splits * STATE_VECTORS * e->state_stride,
-						  unit_turns,
-						  7,
-						  e->state,
-						  .least = unit_turns,
-						  .step = 4 };
-	requests[count++] = (struct npu_request){ "ones", false, rows * 4, 1, 7, &e->ones, .least = 1 };
-	requests[count++] = (struct npu_request){ "s", true, tile * 4, turns, -1, e->s, .least = turns };
-	requests[count++] = (struct npu_request){ "acc", true, p->splits * e->acc_bytes, 1, -1, &e->acc, .least = 1 };
-	if (on_matrix)
-		requests[count++] =
-		    (struct npu_request){ "part", true, rows * p->dim * 4, turns, -1, e->part, .least = turns };
-	return npu_place(e->b, requests, count);
+	lay_out(e);
+	add_keys_and_values(e, &l);
+	add_queries(e, &l);
+	add_converted(e, &l);
+	add_results(e, &l);
+	add_sums(e, &l);
+	return npu_place(e->b, l.requests, l.count);
 }
 
 /* ---- the array ---- */
@@ -292,43 +357,48 @@ static void make_tensors(struct emitter *e)
 	e->O = npu_tensor(b, "O", NPU_FP16, NPU_TENSOR_OUT, 4, q);
 }
 
+static void make_semaphores(struct emitter *e)
+{
+	/* Together, k tells of v too that it is there, and v of k that it is free: it is read last. */
+	if (e->p.together)
+		ring_init_full(e->b, &e->k, "k");
+	else
+		ring_init(e->b, &e->k, "k");
+	/* Behind v come its scales, and what waits for them posts p_full. */
+	if (e->p.together || e->p.mode == PAGED_MATRIX)
+		ring_init_free(e->b, &e->v, "v");
+	else
+		ring_init(e->b, &e->v, "v");
+	ring_init(e->b, &e->o, "o");
+	e->fresh_once = 2 * tiles_of(e->p.chunk, STAGED) <= e->fresh.n;
+	if (e->fresh_once)
+		ring_init_full(e->b, &e->fresh, "new");
+	else
+		ring_init(e->b, &e->fresh, "new");
+	e->s_full = npu_semaphore(e->b, "s_full", 0);
+	e->p_full = npu_semaphore(e->b, "p_full", 0);
+	e->pv_done = npu_semaphore(e->b, "pv_done", 0);
+	e->appended = npu_semaphore(e->b, "appended", 0);
+	if (e->p.mode != PAGED_PLAIN)
+		e->fresh_q_full = npu_semaphore(e->b, "new_quantised", 0);
+	if (e->p.mode == PAGED_VECTOR) {
+		ring_init_free(e->b, &e->q, "q");
+		e->k16_full = npu_semaphore(e->b, "k16_full", 0);
+	}
+	if (e->p.mode == PAGED_MATRIX) {
+		ring_init(e->b, &e->q, "q");
+		/* The product that gives v back comes after what reads its scales. */
+		ring_init_full(e->b, &e->vs, "v_scales");
+		e->q8_full = npu_semaphore(e->b, "q8_full", 0);
+	}
+}
+
 bool paged_emit(const struct npu_kernel *k, struct npu_builder *b, const struct npu_args *args)
 {
 	struct emitter e = { .b = b, .p = paged_of(k, args) };
 	make_tensors(&e);
 	if (!npu_builder_failed(b) && make_tables(&e) && paged_place(&e)) {
-		/* Together, k tells of v too that it is there, and v of k that it is free: it is read last. */
-		if (e.p.together)
-			ring_init_full(b, &e.k, "k");
-		else
-			ring_init(b, &e.k, "k");
-		/* Behind v come its scales, and what waits for them posts p_full. */
-		if (e.p.together || e.p.mode == PAGED_MATRIX)
-			ring_init_free(b, &e.v, "v");
-		else
-			ring_init(b, &e.v, "v");
-		ring_init(b, &e.o, "o");
-		e.fresh_once = 2 * tiles_of(e.p.chunk, STAGED) <= e.fresh.n;
-		if (e.fresh_once)
-			ring_init_full(b, &e.fresh, "new");
-		else
-			ring_init(b, &e.fresh, "new");
-		e.s_full = npu_semaphore(b, "s_full", 0);
-		e.p_full = npu_semaphore(b, "p_full", 0);
-		e.pv_done = npu_semaphore(b, "pv_done", 0);
-		e.appended = npu_semaphore(b, "appended", 0);
-		if (e.p.mode != PAGED_PLAIN)
-			e.fresh_q_full = npu_semaphore(b, "new_quantised", 0);
-		if (e.p.mode == PAGED_VECTOR) {
-			ring_init_free(b, &e.q, "q");
-			e.k16_full = npu_semaphore(b, "k16_full", 0);
-		}
-		if (e.p.mode == PAGED_MATRIX) {
-			ring_init(b, &e.q, "q");
-			/* The product that gives v back comes after what reads its scales. */
-			ring_init_full(b, &e.vs, "v_scales");
-			e.q8_full = npu_semaphore(b, "q8_full", 0);
-		}
+		make_semaphores(&e);
 		emit_steps(&e);
 	}
 	free(e.tables);
