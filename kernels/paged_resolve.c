@@ -31,8 +31,7 @@ static void expect_append(const struct paged *p, uint64_t b, struct npu_expect *
 	x->dram_write_bytes += 2 * p->chunk * (p->kv_heads * p->row_bytes + (plain ? 0 : 2 * shared * p->halves));
 }
 
-/* The units of all kv heads over queries [i, i + rows) of sequence b. */
-/* What the gathers of a tile read of the table, and their number. */
+/* How many gathers bring a tile; `*entries` grows by those of the table that they read. */
 static uint64_t expect_gathers(const struct paged *p, uint64_t j, uint64_t keys, uint64_t *entries)
 {
 	uint64_t halves = p->mode == PAGED_PLAIN ? 0 : p->halves, pages = pages_of(p, j, keys);
@@ -43,6 +42,7 @@ static uint64_t expect_gathers(const struct paged *p, uint64_t j, uint64_t keys,
 	return alone + pairs * both;
 }
 
+/* The units of all kv heads over queries [i, i + rows) of sequence b. */
 static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
 {
 	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
@@ -53,10 +53,10 @@ static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct n
 		insns += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
 	insns += tiles + tiles + masked * (p->group - 1); /* scores, softmax */
 	insns += p->softcap > 0 ? tiles : 0;
-	if (p->mode ==
-	    PAGED_MATRIX) /* q8; scales of q, weights and p8, their product and sum; rescales and additions */
+	/* On the array: q8; scales of q, weights and p8, their product and sum; rescales and additions. Else product; rescales. */
+	if (p->mode == PAGED_MATRIX)
 		insns += 1 + tiles * (1 + 4 * halves) + 2 * (tiles - splits);
-	else /* product; rescales */
+	else
 		insns += tiles + tiles - 1 + (p->mode == PAGED_VECTOR ? 2 * halves * tiles : 0);
 	x->instructions += p->kv_heads * insns;
 	x->macs += 2 * p->heads * rows * end * p->dim;
