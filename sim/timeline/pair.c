@@ -53,9 +53,5 @@ bool timeline_pair_write(const struct timeline_pair *pair, const char *path, str
 	struct output *out = output_open(path, err);
 	if (!out)
 		return false;
-	if (!formats[format_of(path)].write(pair, output_stream(out), err)) {
-		output_abort(out);
-		return false;
-	}
-	return output_commit(out, err);
+	return output_end(out, formats[format_of(path)].write(pair, output_stream(out), err), err);
 }
