@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plug-ins that are well: kernel show, emit, check, run --values. Plug-ins that are not: each way of going wrong is one
 # line on stderr and an exit status, and never takes npusim along.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR MISHAP
+. "$SRC/tests/support/cli.sh" || exit 1
+unset MISHAP
 # A crash shall be one, in a build with a sanitizer too.
 export ASAN_OPTIONS=handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
 
 # build FILE OPTION...: a plug-in from mishap.c. It is not linked to libnpu.
 build() {
@@ -110,18 +101,18 @@ MISHAP_ROWS=64 MISHAP=emit:closeall says 1 'tiled.so: emit closed a descriptor t
 runs run ./good.so
 cp out printed
 at_end='./good.so: a destructor or atexit function of it'
-# ends TEXT: npusim run ./good.so prints everything, ends with 1, says that.
-ends() {
+# leaves TEXT: npusim run ./good.so prints everything, ends with 1, says that.
+leaves() {
     timeout 60 "$NPUSIM" run ./good.so --plugin-timeout 1 >out 2>err </dev/null
     [ $? = 1 ] || fail "MISHAP=$MISHAP: not ended with 1"
     echo "npusim: $at_end $1" | diff - err >&2 || fail "MISHAP=$MISHAP: other words"
     cmp out printed || fail "MISHAP=$MISHAP: other output"
 }
 for mishap in emit:atexit load:atexit unload:loop unload:sleep; do
-    MISHAP=$mishap ends 'has not returned after 1 s (--plugin-timeout sets the limit)'
+    MISHAP=$mishap leaves 'has not returned after 1 s (--plugin-timeout sets the limit)'
 done
-MISHAP=unload:crash ends 'crashed: Segmentation fault (signal 11)'
-MISHAP=unload:abort ends 'crashed: Aborted (signal 6)'
+MISHAP=unload:crash leaves 'crashed: Segmentation fault (signal 11)'
+MISHAP=unload:abort leaves 'crashed: Aborted (signal 6)'
 MISHAP=unload:loop timeout 60 "$NPUSIM" kernel show ./good.so --plugin-timeout 1 >out 2>err
 [ $? = 1 ] && grep -qx "npusim: $at_end has not returned after 1 s .*" err || fail "kernel show: $(cat err)"
 

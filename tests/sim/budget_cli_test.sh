@@ -1,35 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim run --budget: bytes and copies of each buffer as they follow from the tiles, what each holds, and totals.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/cli.sh" || exit 1
 . "$SRC/tests/support/json.sh" || exit 1
-failures=0 checks=0
 
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
-
-# has TEXT PATTERN: a row, blanks between its cells being one.
-has() {
+# row TEXT PATTERN: a row, blanks between its cells being one.
+row() {
     checks=$((checks + 1))
     tr -s ' ' <<<"$1" | grep -qxE -- " ?$2" || fail "no row $2 in"$'\n'"$1"
 }
 
 # fp16 tiles of 64 x 32 and 32 x 96, sums of 64 x 96 in fp32; of 1,048,576 and 262,144 bytes.
 gemm=$("$NPUSIM" run gemm m=128 n=192 k=64 tile_m=64 tile_n=96 tile_k=32 --budget) || fail 'gemm --budget'
-has "$gemm" 'a SRAM 4,096 2 8,192 0.8 % streamed operand: activations, queries'
-has "$gemm" 'b SRAM 6,144 2 12,288 1.2 % stationary operand: weights, keys, values'
-has "$gemm" 'c SRAM 12,288 2 24,576 2.3 % results'
-has "$gemm" 'acc accumulators 24,576 2 49,152 18.8 % sums of products'
-has "$gemm" 'total SRAM 45,056 4.3 % of 1,024 KiB'
-has "$gemm" 'total accumulators 49,152 18.8 % of 256 KiB'
+row "$gemm" 'a SRAM 4,096 2 8,192 0.8 % streamed operand: activations, queries'
+row "$gemm" 'b SRAM 6,144 2 12,288 1.2 % stationary operand: weights, keys, values'
+row "$gemm" 'c SRAM 12,288 2 24,576 2.3 % results'
+row "$gemm" 'acc accumulators 24,576 2 49,152 18.8 % sums of products'
+row "$gemm" 'total SRAM 45,056 4.3 % of 1,024 KiB'
+row "$gemm" 'total accumulators 49,152 18.8 % of 256 KiB'
 flash=$("$NPUSIM" run flash_attention seq=256 heads=1 --budget) || fail 'flash_attention --budget'
-has "$flash" 'p SRAM .* streamed operand, made on chip'
-has "$flash" 'state SRAM .* working values'
+row "$flash" 'p SRAM .* streamed operand, made on chip'
+row "$flash" 'state SRAM .* working values'
 pages=$("$NPUSIM" run kv_fetch_paged seq=256 --budget) || fail 'kv_fetch_paged --budget'
-has "$pages" 'k SRAM 32,768 2 65,536 6.2 % KV pages'
+row "$pages" 'k SRAM 32,768 2 65,536 6.2 % KV pages'
 
 # What does not fit is told with its buffers.
 checks=$((checks + 1))

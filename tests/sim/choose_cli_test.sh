@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tile=auto: never slower than the kernel's own tiles by more than a search of short runs can miss, what is named stays, the same
 # choice every time, programs that check finds clean.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
+. "$SRC/tests/support/cli.sh" || exit 1
 . "$SRC/tests/support/json.sh" || exit 1
-failures=0 checks=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
 
 # cycles ARGUMENT...
 cycles() { "$NPUSIM" run "$@" --report - | json_value cycles; }

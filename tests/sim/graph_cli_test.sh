@@ -52,21 +52,12 @@ checks=$((checks + 1))
 sed 's/^\.sem.*/.region "a\\"]; evil [x=\\"\\\\"\n&/; $a.endregion' chain.npu >evil.npu
 "$NPUSIM" graph evil.npu -o evil.svg >/dev/null 2>err || { grep -q 'evil.npu:' err || fail "a name with quotes: $(cat err)"; }
 
-# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr.
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
-    [ "$(cat err)" = "npusim: $text" ] || fail "$*: said $(cat err), wanted npusim: $text"
-}
-refuse 2 'g.pdf: a drawing is .svg, .png or .dot' graph chain.npu -o g.pdf
-refuse 2 '--window 5: FIRST:END of instructions would be right, as in 100:200' graph chain.npu --window 5
-refuse 2 '--window 5:5: FIRST:END of instructions would be right, as in 100:200' graph chain.npu --window 5:5
-refuse 2 '--window: the program has 3 instructions' graph chain.npu --window 5:9
-refuse 2 'a window of 301 instructions: at most 300 can be read' graph long.npu --window 0:301
-refuse 2 '--time-limit 0: 1 to 3600 seconds would be right' graph chain.npu --time-limit 0
+refuses 2 'g.pdf: a drawing is .svg, .png or .dot' graph chain.npu -o g.pdf
+refuses 2 '--window 5: FIRST:END of instructions would be right, as in 100:200' graph chain.npu --window 5
+refuses 2 '--window 5:5: FIRST:END of instructions would be right, as in 100:200' graph chain.npu --window 5:5
+refuses 2 '--window: the program has 3 instructions' graph chain.npu --window 5:9
+refuses 2 'a window of 301 instructions: at most 300 can be read' graph long.npu --window 0:301
+refuses 2 '--time-limit 0: 1 to 3600 seconds would be right' graph chain.npu --time-limit 0
 
 # The machine: 48 x 16 MACs at 500 MHz are 384 GMAC/s; 8 banks of 64 bytes, 256 GB/s
 "$NPUSIM" hw diagram tiny-256k matrix.rows=48 matrix.cols=16 npu.clock_mhz=500 sram.banks=8 sram.bank_bytes=64 >m.dot 2>err || fail "diagram: $(cat err)"
@@ -80,8 +71,8 @@ checks=$((checks + 2))
 grep -q 'DRAM, ideal' ideal.dot && ! grep -q '17.07\|LPDDR' ideal.dot || fail 'an ideal DRAM has no part and no bandwidth'
 grep -q 'no bank is ever denied' ideal.dot || fail 'an ideal SRAM'
 "$NPUSIM" hw diagram -o m.svg && grep -q 'edge' m.svg || fail 'the diagram as SVG'
-refuse 2 '--output: of hw diagram' hw list -o x.svg
-refuse 2 'm.txt: a drawing is .svg, .png or .dot' hw diagram -o m.txt
+refuses 2 '--output: of hw diagram' hw list -o x.svg
+refuses 2 'm.txt: a drawing is .svg, .png or .dot' hw diagram -o m.txt
 
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]

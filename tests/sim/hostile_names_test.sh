@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Names in a program may hold any byte but NUL. Whatever npusim prints or writes of them is UTF-8 without a control
 # character, on stdout, on stderr, in JSON, SARIF and timelines.
-set -uo pipefail
-unset NPUSIM_PRESETS
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # clean FILE WHAT: UTF-8, and no control character of C0 or C1 but line feed and tab, none that turns text.
 clean() {

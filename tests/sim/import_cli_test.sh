@@ -8,11 +8,6 @@
 # refuse STATUS TEXT ARGUMENT...: as refuses, of the command.
 refuse() { refuses "$1" "$2" import "${@:3}"; }
 
-is() {
-    checks=$((checks + 1))
-    [ "$2" = "$3" ] || fail "$1: $2, not $3"
-}
-
 cat >gemm.csv <<'END'
 Layer, M, N, K,
  a/b ,100, 70 ,50,

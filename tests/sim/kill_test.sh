@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A run that a signal ends in the middle of writing leaves what was there and nothing else, beside its files and in TMPDIR;
 # killed outright it leaves one file with a telling name, which the next run takes away.
-set -uo pipefail
-unset NPUSIM_PRESETS
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/out" "$folder/tmp"
-cd "$folder/out" || exit 1
+. "$SRC/tests/support/cli.sh" || exit 1
+mkdir out tmp
+cd out || exit 1
 export TMPDIR=$folder/tmp
-failures=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
 
 # A timeline of some ten thousand instructions is written for long enough to be met in the middle: its temporary file is
 # there, and holds a part of it.

@@ -2,34 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Macro assembly as a person meets it: the kernels of traces/ take the cycles of the same kernels in C, compute the same
 # values, and are clean; parameters, folders, and what is said about wrong ones.
-set -uo pipefail
-unset NPUSIM_PRESETS NO_COLOR
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 traces=$(cd "$SRC" && pwd)/traces
-cd "$folder" || exit 1
-failures=0 checks=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
-
-# says STATUS TEXT ARGUMENT...: `npusim ...` ends with that status, and stderr begins with "npusim: TEXT" (nothing for "").
-says() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want: $(head -3 err)"
-    [ "$(head -1 err)" = "${text:+npusim: $text}" ] || fail "$*: said $(head -1 err), wanted $text"
-}
-
-# has PATTERN FILE
-has() {
-    checks=$((checks + 1))
-    grep -qE -- "$1" "$2" || fail "$2 has no $1: $(tail -5 "$2")"
-}
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # figures REPORT: what must be equal.
 figures() {

@@ -1,22 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A user's own memory: the example is built as its page says and takes the DRAM's place; broken ones are one clear line.
-set -uo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-    printf 'FAIL: %s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+. "$SRC/tests/support/cli.sh" || exit 1
 
 # refuse STATUS PATTERN OPTION
 refuse() {
-    local status=0
-    "$NPUSIM" run gemm m=32 n=32 k=32 --memory "$3" >out 2>err </dev/null || status=$?
-    [ "$status" = "$1" ] || fail "--memory $3: exit status $status, not $1: $(cat err)"
+    ends "$1" run gemm m=32 n=32 k=32 --memory "$3"
     grep -qE -- "$2" err || fail "--memory $3 says $(cat err), not $2"
     [ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "--memory $3: more than one line"
 }

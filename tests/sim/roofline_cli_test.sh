@@ -45,19 +45,10 @@ grep -q '"gmac_per_s": null' ep.json || fail "no rate: $(cat ep.json)"
 [ "$("$NPUSIM" hotspots e.json --format csv | wc -l)" = 1 ] || fail 'hot spots of nothing'
 "$NPUSIM" hotspots e.json >out 2>err && [ ! -s err ] && [ "$(cat out)" = 'the program has no instruction' ] || fail "a table of nothing: $(cat err)"
 
-# refuse STATUS TEXT ARGUMENT...: exit status and the whole of stderr.
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] || fail "$*: exit status $status, not $want"
-    [ "$(cat err)" = "npusim: $text" ] || fail "$*: said $(cat err), wanted npusim: $text"
-}
-refuse 2 'a.pdf: a chart is .svg or .png' roofline r.json -o a.pdf
-refuse 2 '--rows x: a number of rows would be right, 0 for all' roofline r.json --rows x
+refuses 2 'a.pdf: a chart is .svg or .png' roofline r.json -o a.pdf
+refuses 2 '--rows x: a number of rows would be right, 0 for all' roofline r.json --rows x
 echo '{"schema": "npusim.report/1", "cycles": 5}' >short.json
-refuse 2 'short.json: a roofline needs cycles, time_us, dram.peak_gb_per_s and ridge_macs_per_byte, which this report does not have' \
+refuses 2 'short.json: a roofline needs cycles, time_us, dram.peak_gb_per_s and ridge_macs_per_byte, which this report does not have' \
     roofline short.json
 
 if command -v gnuplot >/dev/null; then

@@ -4,13 +4,8 @@
 . "$SRC/tests/support/cli.sh"
 . "$SRC/tests/support/exhaustive.sh"
 
-refuse() {
-    local want=$1 text=$2 status=0
-    shift 2
-    checks=$((checks + 1))
-    "$NPUSIM" tune "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = "$want" ] && [ "$(head -n 1 err)" = "npusim: $text" ] || fail "tune $*: $status, $(cat err)"
-}
+# refuse STATUS TEXT ARGUMENT...: as says, of the command.
+refuse() { says "$1" "$2" tune "${@:3}"; }
 refuse 2 'unknown kernel "gem"; did you mean gemm?' gem
 refuse 2 'gemm has no parameter tile_q, did you mean tile_m?' gemm tile_q=3
 refuse 2 'flash_attention: tiles and buffering are all named; nothing is left to tune' flash_attention tile_q=64 tile_kv=64 buffering=double

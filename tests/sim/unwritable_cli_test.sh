@@ -4,24 +4,15 @@
 # ours; and nothing is left behind.
 . "$SRC/tests/support/cli.sh"
 
-# refuse TEXT ARGUMENT...: exit status 2 and the whole of stderr.
-refuse() {
-    local text=$1 status=0
-    shift
-    checks=$((checks + 1))
-    "$NPUSIM" "$@" >out 2>err </dev/null || status=$?
-    [ "$status" = 2 ] && [ "$(cat err)" = "npusim: $text" ] || fail "$*: $status, $(cat err), wanted $text"
-}
-
 small=(gemm m=256 n=256 k=256 -q)
 for format in html json vcd csv pftrace pftrace.gz; do
     ln -s /dev/full "full.$format"
-    refuse "full.$format: cannot be written: No space left on device" run "${small[@]}" --timeline "full.$format"
+    refuses 2 "full.$format: cannot be written: No space left on device" run "${small[@]}" --timeline "full.$format"
 done
 ln -s /dev/full full.dram
-refuse 'full.dram: cannot be written: No space left on device' run "${small[@]}" --dram-trace full.dram
-refuse 'full.json: cannot be written: No space left on device' run "${small[@]}" --instructions --report full.json
-refuse 'full.json: cannot be written: No space left on device' check gemm --format json -o full.json
+refuses 2 'full.dram: cannot be written: No space left on device' run "${small[@]}" --dram-trace full.dram
+refuses 2 'full.json: cannot be written: No space left on device' run "${small[@]}" --instructions --report full.json
+refuses 2 'full.json: cannot be written: No space left on device' check gemm --format json -o full.json
 
 # A limit on the size of files (1 KiB): no signal ends the program, no temporary file stays.
 mkdir small
