@@ -3,8 +3,7 @@
 #include "sim/timeline/formats.h"
 #include "sim/timeline/lanes.h"
 #include "sim/timeline/page.h"
-#include "tests/sim/record_play.h"
-#include "tests/support/suite.h"
+#include "tests/sim/timeline_play.h"
 
 #include "isa/access.h"
 
@@ -15,34 +14,7 @@
 
 enum { TILES = 40, COLUMNS = 32, LANES = 64 };
 
-typedef bool write_format(const struct simulation *, FILE *, struct npu_error *);
-
-static struct hw hw;
-static struct npu_program *program;
-static struct simulation *simulation;
-
-static void setup(void)
-{
-	program = play_program(TILES);
-	simulation = play_recorded(&hw, program);
-}
-
-static void teardown(void)
-{
-	simulation_free(simulation);
-	npu_program_free(program);
-}
-
-static char *written(write_format *write)
-{
-	char *bytes = NULL;
-	size_t size;
-	struct npu_error err;
-	FILE *out = open_memstream(&bytes, &size);
-	ck_assert(write(simulation, out, &err));
-	ck_assert_int_eq(fclose(out), 0);
-	return bytes;
-}
+static void setup(void) { play(TILES); }
 
 /* Splits a CSV row in place; quotes are taken off, two of them are one. */
 static unsigned split(char *row, char *cells[COLUMNS])

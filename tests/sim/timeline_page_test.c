@@ -6,38 +6,11 @@
 #include "sim/timeline/lanes.h"
 #include "sim/timeline/page.h"
 #include "sim/timeline/page_text.h"
-#include "tests/sim/record_play.h"
-#include "tests/support/suite.h"
+#include "tests/sim/timeline_play.h"
 
 enum { TILES = 300, BLOCK = 256 };
 
-static struct hw hw;
-static struct npu_program *program;
-static struct simulation *simulation;
-
-static void setup(void)
-{
-	program = play_program(TILES);
-	simulation = play_recorded(&hw, program);
-}
-
-static void teardown(void)
-{
-	simulation_free(simulation);
-	npu_program_free(program);
-}
-
-static char *written(void)
-{
-	char *bytes = NULL;
-	size_t size;
-	struct npu_error err;
-	FILE *out = open_memstream(&bytes, &size);
-	ck_assert(timeline_write_page(simulation, out, &err));
-	ck_assert_int_eq(fclose(out), 0);
-	ck_assert_uint_eq(strlen(bytes), size);
-	return bytes;
-}
+static void setup(void) { play(TILES); }
 
 /* The JSON of a page. */
 static json_t *meta_in(const char *page)
@@ -153,7 +126,7 @@ static void take_states(const char *page, const json_t *meta, unsigned e, uint64
 
 START_TEST(the_states_of_the_page_add_up_to_the_report_by_engine_cause_and_region)
 {
-	char *page = written();
+	char *page = written(timeline_write_page);
 	json_t *meta = meta_in(page);
 	record_states sums = { { 0 } }, *regions = calloc(simulation->account.nregions, sizeof(*regions));
 	for (unsigned e = 0; e < NPU_ENGINES; e++)
@@ -178,7 +151,7 @@ START_TEST(pages_of_windows_side_by_side_add_up_to_the_report)
 	for (uint64_t from = 0; from < cycles; from += length) {
 		uint64_t to = from + length < cycles ? from + length : cycles;
 		simulation->request.window = (struct timeline_window){ from, to };
-		char *page = written();
+		char *page = written(timeline_write_page);
 		json_t *meta = meta_in(page);
 		struct timeline_dropped dropped;
 		ck_assert(timeline_dropped(simulation, &dropped));
@@ -215,7 +188,7 @@ static void take_text(const char *template, struct block *numbers, int64_t *last
 
 START_TEST(every_instruction_is_in_the_page_with_its_text_shape_times_work_and_posters)
 {
-	char *page = written(), text[4096], wanted[4096], shape[FACTS_TEXT];
+	char *page = written(timeline_write_page), text[4096], wanted[4096], shape[FACTS_TEXT];
 	json_t *meta = meta_in(page);
 	const json_t *templates = json_object_get(meta, "templates"), *strings = json_object_get(meta, "strings");
 	struct block fixed = block_in(page, "fixed"), numbers = block_in(page, "numbers");
@@ -268,7 +241,7 @@ END_TEST
 
 START_TEST(the_page_holds_the_report_as_it_is_written)
 {
-	char *page = written(), *text = NULL;
+	char *page = written(timeline_write_page), *text = NULL;
 	size_t size;
 	struct npu_error err;
 	FILE *out = open_memstream(&text, &size);
@@ -294,7 +267,7 @@ static unsigned count_of(const char *text, const char *part)
 START_TEST(names_of_anybody_cannot_end_the_script_that_they_stand_in)
 {
 	static const char hostile[] = "</script><script>document.title='x'</script><!--<script>\"'\\\x1b\xff\xe2\x80\xa8&lt;";
-	char *before = written();
+	char *before = written(timeline_write_page);
 	unsigned scripts = count_of(before, "<script"), ends = count_of(before, "</script>"), comments = count_of(before, "<!--");
 	free(before);
 	const struct npu_region *same = program->regions;
@@ -303,7 +276,7 @@ START_TEST(names_of_anybody_cannot_end_the_script_that_they_stand_in)
 	regions[0].name = hostile;
 	program->regions = regions;
 	simulation->request.subject = hostile;
-	char *page = written();
+	char *page = written(timeline_write_page);
 	ck_assert_uint_eq(count_of(page, "<script"), scripts);
 	ck_assert_uint_eq(count_of(page, "</script>"), ends);
 	ck_assert_uint_eq(count_of(page, "<!--"), comments);

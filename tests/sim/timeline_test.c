@@ -2,9 +2,8 @@
 /* A timeline, read back, says what the report says. */
 #include "sim/timeline/pf_packet.h"
 #include "sim/timeline/pftrace.h"
-#include "tests/sim/record_play.h"
+#include "tests/sim/timeline_play.h"
 #include "tests/sim/timeline_read.h"
-#include "tests/support/suite.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -12,29 +11,7 @@
 
 enum { TILES = 40 };
 
-static struct hw hw;
-static struct npu_program *program;
-static struct simulation *simulation;
-
-static void play(unsigned tiles)
-{
-	struct npu_error err;
-	play_hw(&hw);
-	program = play_program(tiles);
-	struct simulation_request request = {
-		.hw = &hw, .program = program, .command = "run", .subject = "play.npu", .want_record = true,
-	};
-	simulation = simulate_on(play_machine, &request, &err);
-	ck_assert_msg(simulation != NULL, "%s", err.text);
-}
-
 static void setup(void) { play(TILES); }
-
-static void teardown(void)
-{
-	simulation_free(simulation);
-	npu_program_free(program);
-}
 
 static char *write_trace(bool gzip, size_t *size)
 {
