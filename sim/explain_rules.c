@@ -23,7 +23,7 @@ static const double LATENCY_LEAST = 0.05;
 /* A DMA with this share of the cycles is what the run waits for. */
 static const double DMA_LIMIT = 0.6;
 /* Its port is busy in this share of them: DRAM has more to give. */
-static const double FULL_PORT = 0.9;
+static const double FULL_PORT = 0.85;
 /* With buses this full another order wins nothing: refreshes and turnarounds are the rest. */
 static const double PACKED_BUS = 0.9;
 /* An array this busy, with this utilisation, is the limit, and is not under-filled. */
@@ -429,6 +429,8 @@ static bool test_SRAM(const struct explain *x, struct explain_finding *f)
 		engine = conflicts > longest ? e : engine;
 		longest = most(conflicts, longest);
 	}
+	if (bus >= FULL_BUS)
+		without = most(without, bus * x->cycles / PACKED_BUS);
 	f->cycles = least(x->has_path ? path : longest, x->cycles - without);
 	/* Nobody else is held up: it is its own streams that meet. */
 	if (longest > OWN_STREAMS * all) {
