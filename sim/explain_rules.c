@@ -505,7 +505,9 @@ static bool test_REREAD(const struct explain *x, struct explain_finding *f)
 	/* At the rate of this run, which latency may set. What DRAM need not move shortens nothing that computation takes, or
 	 * stores, which do not read. */
 	double moved = most(again / x->peak_bytes, again / figure(x, "dram.read_bytes") * x->active[NPU_ENGINE_LOAD]);
-	f->cycles = least(least(moved, dma_on_path(x)), x->cycles - most(compute_left(x), x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
+	/* Behind a port of its own a store is not sooner for it. */
+	double path = port_is_limit(x) ? engine_on_path(x, NPU_ENGINE_LOAD) : dma_on_path(x);
+	f->cycles = least(least(moved, path), x->cycles - most(compute_left(x), x->states[NPU_ENGINE_STORE][NPU_STATE_BUSY]));
 	if (worst > fewest)
 		snprintf(f->title, sizeof(f->title), "%.130s%s read %.1f to %.1f times", names, n > NAMED ? " and others are" : " are",
 			 fewest, worst);

@@ -164,9 +164,14 @@ static void print_ideal(const json_t *report)
 {
 	size_t i;
 	json_t *part;
+	const char *name, *comma = "ideal ";
 	json_array_foreach(report_value(report, "ideal"), i, part)
-		printf("%s%.20s", i ? ", " : "ideal ", json_string_value(part) ? json_string_value(part) : "?");
-	if (i)
+		for (unsigned bit = 0; (name = simulate_ideal_name(bit)) && json_is_string(part); bit++)
+			if (strcmp(name, json_string_value(part)) == 0) {
+				printf("%s%s", comma, name);
+				comma = ", ";
+			}
+	if (comma[0] == ',')
 		printf("; ");
 }
 
