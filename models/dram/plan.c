@@ -226,7 +226,8 @@ static void plan_columns(struct plan *p)
 		p->column_gaps[write] = (struct column_gaps){
 			.precharge = gap_of(p, same, DRAM_PRE, SCOPE_BANK),
 			.same_group = gap_of(p, same, same, SCOPE_GROUP),
-			.same_rank = gap_of(p, same, same, SCOPE_RANK),
+			/* nor sooner than its bus is free */
+			.same_rank = MAX(gap_of(p, same, same, SCOPE_RANK), (uint32_t)p->command_clk[same]),
 			.other_group = gap_of(p, same, other, SCOPE_GROUP),
 			.other_rank = gap_of(p, same, other, SCOPE_RANK),
 		};

@@ -195,6 +195,25 @@ START_TEST(an_isolated_read_takes_activation_latency_and_burst)
 }
 END_TEST
 
+/* 8 bursts of a row over four bank groups, each of 2 clk, behind commands of 3. */
+START_TEST(reads_of_a_row_follow_each_other_no_faster_than_their_commands)
+{
+	struct dram_config c = dram_part("LPDDR5-6400");
+	c.column_clk = 3;
+	struct owner *o = own(&c, UINT64_MAX);
+	push(o, 0, 0, 256, false, 0);
+	dram_drain(o->dram);
+	ck_assert_uint_lt(dram_burst_clk(&c), c.column_clk);
+	/* The first burst of each bank group waits for its ACT; the second round goes over open rows. */
+	ck_assert_uint_ge(o->last_read - o->first_read, 7 * c.column_clk);
+	push(o, 1000, 0, 256, false, 1);
+	o->first_read = 0;
+	dram_drain(o->dram);
+	ck_assert_uint_eq(o->last_read - o->first_read, 7 * c.column_clk);
+	disown(o);
+}
+END_TEST
+
 START_TEST(a_write_completes_when_the_queue_has_taken_it)
 {
 	struct dram_config c = dram_part("DDR4-2400");
@@ -765,6 +784,7 @@ static Suite *dram_suite(void)
 	tcase_add_test(t, a_part_without_per_bank_refresh_refreshes_all_banks);
 	tcase_add_test(t, a_refresh_that_leaves_no_time_is_refused);
 	tcase_add_test(t, an_isolated_read_takes_activation_latency_and_burst);
+	tcase_add_test(t, reads_of_a_row_follow_each_other_no_faster_than_their_commands);
 	tcase_add_test(t, a_write_completes_when_the_queue_has_taken_it);
 	tcase_add_test(t, a_read_of_a_waiting_write_is_answered_from_the_queue);
 	tcase_add_test(t, a_read_that_a_write_covers_in_part_reads_the_device);
