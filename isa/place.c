@@ -115,9 +115,15 @@ void npu_placer_free(struct npu_placer *p)
 	free(p);
 }
 
+static uint64_t taken_bytes(const struct memory *m, uint64_t bytes)
+{
+	return align_up(bytes ? bytes : 1, m->align);
+}
+
 uint64_t npu_placer_bytes(const struct npu_placer *p, bool accum, uint64_t bytes)
 {
-	return align_up(bytes ? bytes : 1, memory_of(p, accum).align);
+	const struct memory m = memory_of(p, accum);
+	return taken_bytes(&m, bytes);
 }
 
 bool npu_placer_lacks_accum(const struct npu_placer *p)
@@ -320,12 +326,18 @@ static const struct block *block_in(const struct npu_placer *p, bool accum, uint
 	return b && b->at < at + bytes ? b : NULL;
 }
 
+/* The index in the name of buffer `slot`. */
+static uint32_t index_of(const struct npu_place_request *r, uint32_t count, uint32_t slot)
+{
+	return r->array || count > 1 ? slot : NO_INDEX;
+}
+
 /* One of `count` buffers of a request; false when there is no room (or an error of memory). */
 static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t count, uint32_t slot, bool packed,
 		      uint32_t now, struct npu_error *err)
 {
 	struct memory m = memory_of(p, r->accum);
-	uint64_t bytes = align_up(r->bytes ? r->bytes : 1, m.align);
+	uint64_t bytes = taken_bytes(&m, r->bytes);
 	uint64_t align = r->align > 1 ? align_up(m.align, r->align) : m.align;
 	uint64_t at;
 	if (r->at >= 0) {
@@ -335,7 +347,7 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 		const struct block *other = at == NOWHERE ? NULL : block_in(p, r->accum, at, bytes);
 		if (other) {
 			p->clash = r;
-			p->clash_slot = r->array || count > 1 ? slot : NO_INDEX;
+			p->clash_slot = index_of(r, count, slot);
 			p->clash_with = *other;
 			return false;
 		}
@@ -346,7 +358,7 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 	if (at == NOWHERE || !make_room(p, err))
 		return false;
 	p->blocks[p->nblocks] = (struct block){ .name = r->name,
-						.index = r->array || count > 1 ? slot : NO_INDEX,
+						.index = index_of(r, count, slot),
 						.accum = r->accum,
 						.live = true,
 						.at = at,
@@ -490,53 +502,68 @@ static struct block find_lacking(struct npu_placer *p, const struct memory *m, c
 	return lacking;
 }
 
-/* The map: all buffers so far, then the requests, packed in their order as far as it goes. */
-static void draw_map(struct npu_placer *p, const struct memory *m, const struct npu_place_request *requests, unsigned n,
-		     uint32_t now, struct npu_error *err)
+/* A map that is being written. */
+struct map {
+	const struct memory *memory;
+	const struct block *lacking; /* the buffer that found no room; NULL: none */
+	struct npu_error *err;
+	uint32_t lines;
+};
+
+/* Blocks 0 to n - 1 in at most so many lines: where these are short, the oldest of those that are over go first. */
+static void note_blocks(const struct npu_placer *p, struct map *map, uint32_t n, uint32_t most)
 {
-	struct npu_error ignored;
-	uint32_t wanted = 0, left = 0, lines = 0;
-	const struct block lacking = find_lacking(p, m, requests, n, now);
-	for (unsigned i = 0; i < n; i++)
-		wanted += requests[i].accum == m->accum ? least_of(&requests[i]) : 0;
-	uint32_t most = MAP_LINES - (wanted < MAP_REQUESTS ? wanted : MAP_REQUESTS), before = p->nblocks;
-	/* where lines are short, the oldest of those that are over go first */
-	uint32_t over = 0;
-	for (uint32_t i = 0; i < before; i++)
-		over += p->blocks[i].accum == m->accum && !p->blocks[i].live;
-	uint32_t live = p->spaces[m->accum].n, skip = over + live > most ? over + live - most : 0;
-	for (uint32_t i = 0; i < before; i++) {
+	bool accum = map->memory->accum;
+	uint32_t over = 0, left = 0, live = p->spaces[accum].n;
+	for (uint32_t i = 0; i < n; i++)
+		over += p->blocks[i].accum == accum && !p->blocks[i].live;
+	uint32_t skip = over + live > most ? over + live - most : 0;
+	for (uint32_t i = 0; i < n; i++) {
 		const struct block *b = &p->blocks[i];
-		if (b->accum != m->accum)
+		if (b->accum != accum)
 			continue;
-		if (lines == most || (!b->live && skip)) {
+		if (map->lines == most || (!b->live && skip)) {
 			skip -= !b->live && skip;
 			left++;
 			continue;
 		}
-		note_block(b, m, lacking.name ? &lacking : NULL, err);
-		lines++;
+		note_block(b, map->memory, map->lacking, map->err);
+		map->lines++;
 	}
 	if (left)
-		npu_error_note(err, "  and %s more before", npu_count_text(left).text);
-	left = 0;
+		npu_error_note(map->err, "  and %s more before", npu_count_text(left).text);
+}
+
+/* Buffer `slot` of a request, placed now if it fits. */
+static void note_request(struct npu_placer *p, struct map *map, const struct npu_place_request *r, uint32_t slot,
+			 uint32_t now)
+{
+	struct npu_error ignored;
+	uint32_t count = least_of(r);
+	if (place_one(p, r, count, slot, true, now, &ignored))
+		note_block(&p->blocks[p->nblocks - 1], map->memory, map->lacking, map->err);
+	else
+		npu_error_note(map->err, "  %-12s %-14s %12s bytes  does not fit", name_of(r->name, index_of(r, count, slot)).text,
+			       "", npu_count_text(taken_bytes(map->memory, r->bytes)).text);
+	map->lines++;
+}
+
+/* The map: all buffers so far, then the requests, packed in their order as far as it goes. */
+static void draw_map(struct npu_placer *p, const struct memory *m, const struct npu_place_request *requests, unsigned n,
+		     uint32_t now, struct npu_error *err)
+{
+	const struct block lacking = find_lacking(p, m, requests, n, now);
+	struct map map = { .memory = m, .lacking = lacking.name ? &lacking : NULL, .err = err };
+	uint32_t wanted = 0, left = 0;
 	for (unsigned i = 0; i < n; i++)
-		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]); slot++) {
-			bool fits = place_one(p, &requests[i], least_of(&requests[i]), slot, true, now, &ignored);
-			if (lines == MAP_LINES) {
-				left++;
-				continue;
-			}
-			lines++;
-			if (fits)
-				note_block(&p->blocks[p->nblocks - 1], m, lacking.name ? &lacking : NULL, err);
+		wanted += requests[i].accum == m->accum ? least_of(&requests[i]) : 0;
+	note_blocks(p, &map, p->nblocks, MAP_LINES - (wanted < MAP_REQUESTS ? wanted : MAP_REQUESTS));
+	for (unsigned i = 0; i < n; i++)
+		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]); slot++)
+			if (map.lines < MAP_LINES)
+				note_request(p, &map, &requests[i], slot, now);
 			else
-				npu_error_note(
-				    err, "  %-12s %-14s %12s bytes  does not fit",
-				    name_of(requests[i].name, requests[i].array || least_of(&requests[i]) > 1 ? slot : NO_INDEX)
-					.text, "",
-				    npu_count_text(align_up(requests[i].bytes ? requests[i].bytes : 1, m->align)).text);
-		}
+				left++;
 	if (left)
 		npu_error_note(err, "  and %s more", npu_count_text(left).text);
 }
@@ -553,7 +580,7 @@ static bool refuse(struct npu_placer *p, bool accum, const struct npu_place_requ
 		if (requests[i].accum != accum)
 			continue;
 		uint32_t count = least_of(&requests[i]);
-		sum += count * align_up(requests[i].bytes ? requests[i].bytes : 1, m.align);
+		sum += count * taken_bytes(&m, requests[i].bytes);
 		fits = place_all(p, &requests[i], &count, 1, true, now, err) && fits;
 	}
 	forget_blocks(p, before);
