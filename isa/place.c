@@ -493,11 +493,13 @@ static struct block find_lacking(struct npu_placer *p, const struct memory *m, c
 	struct npu_error ignored;
 	struct block lacking = { .name = NULL };
 	uint32_t before = p->nblocks;
-	for (unsigned i = 0; i < n && !lacking.name; i++)
-		for (uint32_t slot = 0; requests[i].accum == m->accum && slot < least_of(&requests[i]) && !lacking.name; slot++)
-			if (!place_one(p, &requests[i], least_of(&requests[i]), slot, true, now, &ignored))
-				lacking = (struct block){ .name = requests[i].name,
-							  .index = requests[i].array ? slot : NO_INDEX };
+	for (unsigned i = 0; i < n && !lacking.name; i++) {
+		const struct npu_place_request *r = &requests[i];
+		uint32_t count = r->accum == m->accum ? least_of(r) : 0;
+		for (uint32_t slot = 0; slot < count && !lacking.name; slot++)
+			if (!place_one(p, r, count, slot, true, now, &ignored))
+				lacking = (struct block){ .name = r->name, .index = index_of(r, count, slot) };
+	}
 	forget_blocks(p, before);
 	return lacking;
 }

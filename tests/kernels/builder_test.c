@@ -213,6 +213,19 @@ START_TEST(what_does_not_fit_is_named_with_a_map)
 }
 END_TEST
 
+/* Of two buffers of 600 KiB one has room in 1,024. */
+START_TEST(what_found_no_room_has_one_name_all_over_the_map)
+{
+	struct npu_builder *b = edge();
+	struct npu_error err = { 0 };
+	uint32_t k[2];
+	const struct npu_request pair = { "k", false, 600 * KIB, 2, -1, k, .least = 2 };
+	npu_place(b, &pair, 1);
+	ck_assert_ptr_null(npu_builder_finish(b, &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "to end, overlaps k[1]\n  k[1] "));
+}
+END_TEST
+
 START_TEST(the_first_error_sticks)
 {
 	struct npu_builder *b = edge();
@@ -507,6 +520,7 @@ int main(void)
 	tcase_add_test(t, pages_are_recorded_with_their_owner);
 	tcase_add_test(t, released_bytes_are_used_again);
 	tcase_add_test(t, what_does_not_fit_is_named_with_a_map);
+	tcase_add_test(t, what_found_no_room_has_one_name_all_over_the_map);
 	tcase_add_test(t, the_first_error_sticks);
 	tcase_add_test(t, releasing_what_is_not_there_is_refused);
 	tcase_add_test(t, tensors_follow_one_another_on_4_kib);
