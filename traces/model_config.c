@@ -17,47 +17,57 @@ enum { REQUIRED = -1 };
 /* What a model_type means where its config.json says nothing. */
 struct family {
 	const char *type, *architecture;
-	bool tied;          /* the head shares the embedding */
-	bool qkv_bias;      /* without a field that says so */
-	bool all_bias;      /* linear layers have biases */
+	bool tied;           /* the head shares the embedding */
+	bool old_names;      /* sizes are n_embd, n_layer, ..., and rotary_dim is one of them */
+	bool qkv_bias;       /* without a field that says so */
+	bool all_bias;       /* linear layers have biases */
 	bool attention_bias; /* the field attention_bias is read, for Q, K, V and the output */
+	bool mlp_bias;       /* so is mlp_bias */
 	bool qk_norm;
 	bool post_norms;
-	bool latent;        /* MLA */
-	bool plain;         /* Phi: LayerNorm, parallel branches, an MLP without gate */
+	bool latent;         /* MLA */
+	bool plain;          /* Phi: LayerNorm, parallel branches, an MLP without gate */
 	const char *experts; /* the field that counts routed experts; NULL: it has none */
-	int64_t head_dim;   /* REQUIRED: hidden_size / num_attention_heads */
-	int64_t window;     /* sliding_window without the field */
+	bool wide_experts;   /* each is an MLP of intermediate_size, where moe_intermediate_size is missing */
+	bool shared_gate;    /* a gate weighs the shared ones */
+	bool router_bias;    /* unless topk_method says otherwise */
+	int64_t head_dim;    /* REQUIRED: hidden_size / num_attention_heads */
+	int64_t window;      /* sliding_window without the field */
+	bool window_switch;  /* use_sliding_window (default false) and max_window_layers are read */
+	bool window_pattern; /* so is sliding_window_pattern, with full_every as its default */
 	uint32_t full_every; /* of windowed layers; 0: every layer is windowed */
 	const char *activation;
 };
 
 #define NO_HEAD_DIM .head_dim = REQUIRED
+#define QWEN_WINDOW .window = 4096, .window_switch = true
 static const struct family families[] = {
-	{ "llama", "LlamaForCausalLM", .attention_bias = true, NO_HEAD_DIM, .activation = "silu" },
+	{ "llama", "LlamaForCausalLM", .attention_bias = true, .mlp_bias = true, NO_HEAD_DIM, .activation = "silu" },
 	{ "mistral", "MistralForCausalLM", NO_HEAD_DIM, .window = 4096, .activation = "silu" },
-	{ "mixtral", "MixtralForCausalLM", .experts = "num_local_experts", NO_HEAD_DIM, .activation = "silu" },
-	{ "qwen2", "Qwen2ForCausalLM", .qkv_bias = true, NO_HEAD_DIM, .window = 4096, .activation = "silu" },
-	{ "qwen2_moe", "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = "num_experts", NO_HEAD_DIM, .window = 4096,
+	{ "mixtral", "MixtralForCausalLM", .experts = "num_local_experts", .wide_experts = true, NO_HEAD_DIM,
 	  .activation = "silu" },
-	{ "qwen3", "Qwen3ForCausalLM", .attention_bias = true, .qk_norm = true, .head_dim = 128, .window = 4096,
+	{ "qwen2", "Qwen2ForCausalLM", .qkv_bias = true, NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
+	{ "qwen2_moe", "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = "num_experts", .shared_gate = true,
+	  NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
+	{ "qwen3", "Qwen3ForCausalLM", .attention_bias = true, .qk_norm = true, .head_dim = 128, QWEN_WINDOW,
 	  .activation = "silu" },
 	{ "qwen3_moe", "Qwen3MoeForCausalLM", .attention_bias = true, .qk_norm = true, .experts = "num_experts",
-	  NO_HEAD_DIM, .window = 4096, .activation = "silu" },
+	  NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
 	{ "gemma", "GemmaForCausalLM", .tied = true, .attention_bias = true, .head_dim = 256,
 	  .activation = "gelu_pytorch_tanh" },
 	{ "gemma2", "Gemma2ForCausalLM", .tied = true, .attention_bias = true, .post_norms = true, .head_dim = 256,
 	  .window = 4096, .full_every = 2, .activation = "gelu_pytorch_tanh" },
 	{ "gemma3_text", "Gemma3ForCausalLM", .tied = true, .attention_bias = true, .post_norms = true, .qk_norm = true,
-	  .head_dim = 256, .window = 4096, .full_every = 6, .activation = "gelu_pytorch_tanh" },
+	  .head_dim = 256, .window = 4096, .full_every = 6, .window_pattern = true, .activation = "gelu_pytorch_tanh" },
 	{ "phi", "PhiForCausalLM", .all_bias = true, .plain = true, NO_HEAD_DIM, .activation = "gelu_new" },
-	{ "phi-msft", "PhiForCausalLM", .all_bias = true, .plain = true, NO_HEAD_DIM, .activation = "gelu_new" },
+	{ "phi-msft", "PhiForCausalLM", .old_names = true, .all_bias = true, .plain = true, NO_HEAD_DIM,
+	  .activation = "gelu_new" },
 	{ "phi3", "Phi3ForCausalLM", NO_HEAD_DIM, .activation = "silu" },
 	{ "minicpm", "MiniCPMForCausalLM", .tied = true, NO_HEAD_DIM, .activation = "silu" },
 	{ "deepseek_v2", "DeepseekV2ForCausalLM", .attention_bias = true, .latent = true, .experts = "n_routed_experts",
 	  NO_HEAD_DIM, .activation = "silu" },
 	{ "deepseek_v3", "DeepseekV3ForCausalLM", .attention_bias = true, .latent = true, .experts = "n_routed_experts",
-	  NO_HEAD_DIM, .activation = "silu" },
+	  .router_bias = true, NO_HEAD_DIM, .activation = "silu" },
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
@@ -146,11 +156,12 @@ static bool whole(const struct reader *r, const char *key, int64_t min, int64_t 
 	if (!value) {
 		*out = (uint32_t)missing;
 		return missing != REQUIRED ||
-		       npu_fail_at(r->err, NPU_ERR_VALUE, r->path, 0, 0, "%s: the field is missing; a %s model has it", key,
-				   r->family->type);
+		       npu_fail_at(r->err, NPU_ERR_VALUE, r->path, 0, 0, "%s: the field is missing; a %s model has it",
+				   key, r->family->type);
 	}
 	if (!json_is_integer(value))
-		return fail(r, key, "is %s, a whole number would be right", json_is_real(value) ? "no whole number" : type_name(value));
+		return fail(r, key, "is %s, a whole number would be right",
+			    json_is_real(value) ? "no whole number" : type_name(value));
 	json_int_t n = json_integer_value(value);
 	if (n < min || n > max)
 		return fail(r, key, "%" JSON_INTEGER_FORMAT " is not %" PRId64 " to %" PRId64, n, min, max);
@@ -162,7 +173,8 @@ static bool flag(const struct reader *r, const char *key, bool missing, bool *ou
 {
 	const json_t *value = field(r, key);
 	*out = value ? json_is_true(value) : missing;
-	return !value || json_is_boolean(value) || fail(r, key, "is %s, true or false would be right", type_name(value));
+	return !value || json_is_boolean(value) ||
+	       fail(r, key, "is %s, true or false would be right", type_name(value));
 }
 
 static bool real_in(const struct reader *r, const json_t *object, const char *key, double min, double max,
@@ -217,8 +229,8 @@ static bool unknown(const struct reader *r, const char *key, const char *word_gi
 	return fail(r, key, "\"%s\" is not supported; of decoders, these are: %s", shown, list);
 }
 
-/* By model_type; the architecture, where it is given, must be that type's: a vision or classification model of a known type is
- * another model. */
+/* By model_type; the architecture, where it is given, must be that type's: a vision or classification model of a known
+ * type is another model. */
 static bool read_family(struct reader *r)
 {
 	const char *type, *architecture = NULL;
@@ -238,8 +250,8 @@ static bool read_family(struct reader *r)
 	if (architecture && strcmp(architecture, r->family->architecture) != 0) {
 		char shown[64];
 		npu_plain(architecture, strlen(architecture), shown, sizeof shown);
-		return fail(r, "architectures", "\"%s\" is not supported; of model_type %s, %s is", shown, r->family->type,
-			    r->family->architecture);
+		return fail(r, "architectures", "\"%s\" is not supported; of model_type %s, %s is", shown,
+			    r->family->type, r->family->architecture);
 	}
 	snprintf(r->model->family, sizeof r->model->family, "%s", r->family->type);
 	return true;
@@ -250,8 +262,9 @@ static bool read_family(struct reader *r)
 static bool read_sizes(struct reader *r)
 {
 	struct transformer *m = r->model;
-	bool old = strcmp(r->family->type, "phi-msft") == 0;
-	const char *heads = old ? "n_head" : "num_attention_heads", *kv_heads = old ? "n_head_kv" : "num_key_value_heads";
+	bool old = r->family->old_names;
+	const char *heads = old ? "n_head" : "num_attention_heads",
+		   *kv_heads = old ? "n_head_kv" : "num_key_value_heads";
 	const char *hidden = old ? "n_embd" : "hidden_size";
 	if (!whole(r, hidden, 1, TRANSFORMER_HIDDEN_MAX, REQUIRED, &m->hidden) ||
 	    !whole(r, old ? "n_layer" : "num_hidden_layers", 1, TRANSFORMER_LAYERS_MAX, REQUIRED, &m->layers) ||
@@ -271,8 +284,10 @@ static bool read_sizes(struct reader *r)
 		return fail(r, hidden, "%" PRIu32 " is no multiple of %s, %" PRIu32 ", and head_dim is not given",
 			    m->hidden, heads, m->heads);
 	if (!field(r, "head_dim") && head_dim > TRANSFORMER_HEAD_DIM_MAX)
-		return fail(r, heads, "%" PRIu32 " heads of %s %" PRIu32 " make a head_dim of %" PRId64
-			    ", %d at most would be right", m->heads, hidden, m->hidden, head_dim, TRANSFORMER_HEAD_DIM_MAX);
+		return fail(r, heads,
+			    "%" PRIu32 " heads of %s %" PRIu32 " make a head_dim of %" PRId64
+			    ", %d at most would be right",
+			    m->heads, hidden, m->hidden, head_dim, TRANSFORMER_HEAD_DIM_MAX);
 	if (!whole(r, "head_dim", 1, TRANSFORMER_HEAD_DIM_MAX, head_dim, &m->head_dim))
 		return false;
 	return (uint64_t)(m->heads + 2 * m->kv_heads) * m->head_dim <= TRANSFORMER_WIDTH_MAX ||
@@ -294,7 +309,8 @@ static bool read_latent(struct reader *r)
 	m->head_dim = m->nope_dim + m->rope_dim;
 	m->rotary_dim = m->rope_dim;
 	return (uint64_t)m->heads * (m->nope_dim + m->v_dim + m->rope_dim) <= TRANSFORMER_WIDTH_MAX ||
-	       fail(r, "num_attention_heads", "keys and values of a token are %" PRIu64 " elements, %d at most would be right",
+	       fail(r, "num_attention_heads",
+		    "keys and values of a token are %" PRIu64 " elements, %d at most would be right",
 		    (uint64_t)m->heads * (m->nope_dim + m->v_dim + m->rope_dim), TRANSFORMER_WIDTH_MAX);
 }
 
@@ -304,9 +320,10 @@ static bool read_activation(struct reader *r)
 		const char *name;
 		enum transformer_activation activation;
 	} known[] = {
-		{ "silu", TRANSFORMER_SILU }, { "swish", TRANSFORMER_SILU }, { "gelu", TRANSFORMER_GELU },
-		{ "gelu_new", TRANSFORMER_GELU }, { "gelu_fast", TRANSFORMER_GELU },
-		{ "gelu_pytorch_tanh", TRANSFORMER_GELU }, { "relu", TRANSFORMER_RELU },
+		{ "silu", TRANSFORMER_SILU },      { "swish", TRANSFORMER_SILU },
+		{ "gelu", TRANSFORMER_GELU },      { "gelu_new", TRANSFORMER_GELU },
+		{ "gelu_fast", TRANSFORMER_GELU }, { "gelu_pytorch_tanh", TRANSFORMER_GELU },
+		{ "relu", TRANSFORMER_RELU },
 	};
 	/* Gemma's newer field goes before the older one, which the library no longer looks at. */
 	static const char *const keys[] = { "hidden_activation", "hidden_act", "activation_function" };
@@ -324,7 +341,8 @@ static bool read_activation(struct reader *r)
 		}
 	char shown[64];
 	npu_plain(name, strlen(name), shown, sizeof shown);
-	return fail(r, key, "\"%s\" is not supported; silu, swish, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh and relu are",
+	return fail(r, key,
+		    "\"%s\" is not supported; silu, swish, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh and relu are",
 		    shown);
 }
 
@@ -338,7 +356,7 @@ static bool read_biases(struct reader *r)
 	m->qkv_bias = attention || f->qkv_bias || f->all_bias;
 	m->o_bias = attention || f->all_bias;
 	m->head_bias = f->all_bias;
-	if (strcmp(f->type, "llama") == 0 && !flag(r, "mlp_bias", false, &m->mlp_bias))
+	if (f->mlp_bias && !flag(r, "mlp_bias", false, &m->mlp_bias))
 		return false;
 	m->mlp_bias |= f->all_bias;
 	m->qk_norm = f->qk_norm;
@@ -370,8 +388,10 @@ static bool check_rope_type(struct reader *r, const char *key, const json_t *obj
 		return true;
 	char shown[64];
 	npu_plain(type, strlen(type), shown, sizeof shown);
-	return fail(r, key, "the rope_type \"%s\" is not supported; default, linear, dynamic, yarn, llama3, longrope and su are",
-		    shown);
+	return fail(
+	    r, key,
+	    "the rope_type \"%s\" is not supported; default, linear, dynamic, yarn, llama3, longrope and su are",
+	    shown);
 }
 
 static bool read_rope(struct reader *r)
@@ -395,7 +415,7 @@ static bool read_rope(struct reader *r)
 	if (m->kv_rank)
 		return true;
 	uint32_t dim = (uint32_t)(m->head_dim * factor);
-	if (strcmp(r->family->type, "phi-msft") == 0 && !whole(r, "rotary_dim", 0, m->head_dim, dim, &dim))
+	if (r->family->old_names && !whole(r, "rotary_dim", 0, m->head_dim, dim, &dim))
 		return false;
 	/* Elements are turned in pairs. */
 	m->rotary_dim = dim / 2 * 2;
@@ -408,7 +428,8 @@ static bool read_layer_types(struct reader *r, const json_t *types)
 {
 	struct transformer *m = r->model;
 	if (!json_is_array(types) || json_array_size(types) != m->layers)
-		return fail(r, "layer_types", "a list of num_hidden_layers, %" PRIu32 ", strings would be right", m->layers);
+		return fail(r, "layer_types", "a list of num_hidden_layers, %" PRIu32 ", strings would be right",
+			    m->layers);
 	for (uint32_t i = 0; i < m->layers; i++) {
 		const char *type = json_string_value(json_array_get(types, i));
 		char shown[64];
@@ -417,7 +438,8 @@ static bool read_layer_types(struct reader *r, const json_t *types)
 			continue;
 		npu_plain(type ? type : "", type ? strlen(type) : 0, shown, sizeof shown);
 		return fail(r, "layer_types",
-			    "layer %" PRIu32 ": \"%s\" is not supported; full_attention and sliding_attention are", i, shown);
+			    "layer %" PRIu32 ": \"%s\" is not supported; full_attention and sliding_attention are", i,
+			    shown);
 	}
 	return true;
 }
@@ -429,21 +451,21 @@ static bool read_window(struct reader *r)
 	const char *key = json_object_get(r->root, "sliding_window") || !json_object_get(r->root, "sliding_window_size")
 			      ? "sliding_window"
 			      : "sliding_window_size";
-	bool qwen = strncmp(r->family->type, "qwen", 4) == 0, used = true;
+	bool may_be_off = r->family->window_switch, used = true;
 	uint32_t first = 0, pattern = r->family->full_every;
 	/* null says that there is no window, unlike a field that is not there. */
 	int64_t missing = json_object_get(r->root, key) ? 0 : r->family->window;
-	if ((qwen && !flag(r, "use_sliding_window", false, &used)) ||
+	if ((may_be_off && !flag(r, "use_sliding_window", false, &used)) ||
 	    !whole(r, key, 1, INT32_MAX, missing, &m->window) ||
-	    (qwen && !whole(r, "max_window_layers", 0, INT32_MAX, 28, &first)) ||
-	    (strcmp(r->family->type, "gemma3_text") == 0 &&
+	    (may_be_off && !whole(r, "max_window_layers", 0, INT32_MAX, 28, &first)) ||
+	    (r->family->window_pattern &&
 	     !whole(r, "sliding_window_pattern", 1, TRANSFORMER_LAYERS_MAX, pattern, &pattern)))
 		return false;
 	if (!used || r->family->latent)
 		m->window = 0;
 	m->window_full_every = m->window ? pattern : 0;
 	model_fill_layers(m);
-	for (uint32_t i = 0; qwen && i < first && i < m->layers; i++)
+	for (uint32_t i = 0; may_be_off && i < first && i < m->layers; i++)
 		m->windowed[i] = false;
 	if (types && !read_layer_types(r, types))
 		return false;
@@ -468,7 +490,8 @@ static bool read_dense_layers(struct reader *r)
 		const json_t *value = json_array_get(list, i);
 		json_int_t layer = json_integer_value(value);
 		if (!json_is_integer(value) || layer < 0 || layer >= r->model->layers)
-			return fail(r, "mlp_only_layers", "layers 0 to %" PRIu32 " would be right", r->model->layers - 1);
+			return fail(r, "mlp_only_layers", "layers 0 to %" PRIu32 " would be right",
+				    r->model->layers - 1);
 		r->model->moe[layer] = false;
 	}
 	return true;
@@ -494,12 +517,11 @@ static bool read_experts(struct reader *r)
 		return false;
 	if (!m->experts)
 		return true;
-	bool mixtral = strcmp(r->family->type, "mixtral") == 0;
+	int64_t width = r->family->wide_experts ? (int64_t)m->intermediate : REQUIRED;
 	uint32_t shared = 0;
 	const char *method;
 	if (!whole(r, "num_experts_per_tok", 1, m->experts, REQUIRED, &m->experts_used) ||
-	    !whole(r, "moe_intermediate_size", 1, TRANSFORMER_WIDTH_MAX, mixtral ? (int64_t)m->intermediate : REQUIRED,
-		   &m->expert_intermediate) ||
+	    !whole(r, "moe_intermediate_size", 1, TRANSFORMER_WIDTH_MAX, width, &m->expert_intermediate) ||
 	    !whole(r, "shared_expert_intermediate_size", 0, TRANSFORMER_WIDTH_MAX, 0, &m->shared_intermediate) ||
 	    !whole(r, "n_shared_experts", 0, TRANSFORMER_EXPERTS_MAX, 0, &shared) ||
 	    !whole(r, "first_k_dense_replace", 0, TRANSFORMER_LAYERS_MAX, 0, &m->dense_first) ||
@@ -512,15 +534,15 @@ static bool read_experts(struct reader *r)
 			    m->expert_intermediate, TRANSFORMER_WIDTH_MAX);
 	if (r->family->latent)
 		m->shared_intermediate = shared * m->expert_intermediate;
-	m->shared_gate = strcmp(r->family->type, "qwen2_moe") == 0;
-	m->router_bias = strcmp(r->family->type, "deepseek_v3") == 0 && (!method || strcmp(method, "noaux_tc") == 0);
+	m->shared_gate = r->family->shared_gate;
+	m->router_bias = r->family->router_bias && (!method || strcmp(method, "noaux_tc") == 0);
 	return whole(r, "num_nextn_predict_layers", 0, TRANSFORMER_LAYERS_MAX, 0, &m->predict_layers);
 }
 
 static bool read_model(struct reader *r)
 {
-	return read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) && read_rope(r) &&
-	       read_experts(r) && read_window(r) && read_dense_layers(r);
+	return read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) &&
+	       read_rope(r) && read_experts(r) && read_window(r) && read_dense_layers(r);
 }
 
 /* The name of the field whose value ends at `at`, without its quotes; nbytes 0: none can be told. */
@@ -566,9 +588,10 @@ bool model_config_read(const char *path, const char *text, uint64_t nbytes, stru
 				   (uint32_t)(found.column > 0 ? found.column : 0), "%s%s", shown,
 				   ends ? ": the file is cut short" : "");
 	}
-	bool ok = json_is_object(r.root) ? read_model(&r)
-					 : npu_fail_at(err, NPU_ERR_SYNTAX, path, 1, 1,
-						       "a model's config.json is an object, this is %s", type_name(r.root));
+	bool ok = json_is_object(r.root)
+		      ? read_model(&r)
+		      : npu_fail_at(err, NPU_ERR_SYNTAX, path, 1, 1, "a model's config.json is an object, this is %s",
+				    type_name(r.root));
 	json_decref(r.root);
 	if (ok)
 		*model = read;

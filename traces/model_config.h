@@ -7,17 +7,17 @@
 #include "isa/error.h"
 #include "isa/transformer.h"
 
-/* Reads text[0..nbytes), the content of the file called `path` in errors. An error names the field and where it stands: what is
- * missing, of the wrong type, out of range, at odds with another one, or of a model that is not known. `*model` is
- * changed on success only. */
+/* Reads text[0..nbytes), the content of the file called `path` in errors. An error names the field and where it stands:
+ * what is missing, of the wrong type, out of range, at odds with another one, or of a model that is not known. `*model`
+ * is changed on success only. */
 bool model_config_read(const char *path, const char *text, uint64_t nbytes, struct transformer *model,
 		       struct npu_error *);
 
 /* A model of the table. */
 struct model_entry {
 	const char *name;
-	uint64_t parameters; /* as published */
-	const char *source;  /* of the dimensions and of the count */
+	uint64_t parameters;     /* as published */
+	const char *source;      /* of the dimensions and of the count */
 	struct transformer dims; /* layer by layer only after model_find() */
 };
 extern const struct model_entry model_table[];

@@ -10,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST = (1 << 20) - 1, CELLS = 32, LAYERS_MAX = 1 << 16 };
+enum { LARGEST = (1 << 20) - 1, CELLS = 32, NAMES = 4, LAYERS_MAX = 1 << 16 };
 
-enum column { NAME, M, N, K, IFMAP_H, IFMAP_W, FILTER_H, FILTER_W, CHANNELS, FILTERS, STRIDE, STRIDE_H, STRIDE_W, BATCH, COLUMNS };
+enum column {
+	NAME, M, N, K,
+	IFMAP_H, IFMAP_W, FILTER_H, FILTER_W, CHANNELS, FILTERS, STRIDE, STRIDE_H, STRIDE_W, BATCH,
+	COLUMNS,
+};
 
 static const struct {
-	const char *names[4]; /* letters alone, in lower case */
+	const char *names[NAMES]; /* letters alone, in lower case */
 	const char *shown;
 	uint32_t missing; /* 0: it must be there */
 } columns[COLUMNS] = {
@@ -44,7 +48,7 @@ struct reader {
 	const char *path;
 	uint32_t line;
 	struct cell cells[CELLS];
-	unsigned ncells; /* those behind the last one with a text left out */
+	unsigned ncells;      /* those behind the last one with a text left out */
 	unsigned at[COLUMNS]; /* the cell of each column; CELLS: it is not there */
 	bool convolutions;
 	struct scalesim *out;
@@ -52,7 +56,8 @@ struct reader {
 	struct npu_error *err;
 };
 
-static bool fail(const struct reader *r, unsigned column, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool fail(const struct reader *r, unsigned column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static bool fail(const struct reader *r, unsigned column, const char *format, ...)
 {
 	char text[512];
@@ -101,7 +106,7 @@ static unsigned column_of(const struct cell *cell)
 			letters[n++] = (char)tolower((unsigned char)cell->text[i]);
 	letters[n] = '\0';
 	for (unsigned c = 0; c < COLUMNS; c++)
-		for (unsigned i = 0; i < 4 && columns[c].names[i]; i++)
+		for (unsigned i = 0; i < NAMES && columns[c].names[i]; i++)
 			if (strcmp(columns[c].names[i], letters) == 0)
 				return c;
 	return COLUMNS;
@@ -116,8 +121,10 @@ static bool read_header(struct reader *r)
 		unsigned c = column_of(&r->cells[i]);
 		if (c == COLUMNS)
 			return fail(r, r->cells[i].column,
-				    "the column \"%s\" is not known; lists begin with Layer, M, N, K or Layer name, IFMAP Height, IFMAP "
-				    "Width, Filter Height, Filter Width, Channels, Num Filter, Strides", shown(&r->cells[i], text));
+				    "the column \"%s\" is not known; lists begin with Layer, M, N, K or Layer name, "
+				    "IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
+				    "Strides",
+				    shown(&r->cells[i], text));
 		if (r->at[c] != CELLS)
 			return fail(r, r->cells[i].column, "a second column \"%s\"", columns[c].shown);
 		r->at[c] = i;
@@ -143,8 +150,8 @@ static bool number(const struct reader *r, enum column c, uint32_t *out)
 	for (; i < cell->length && isdigit((unsigned char)cell->text[i]) && value <= LARGEST; i++)
 		value = 10 * value + (uint64_t)(cell->text[i] - '0');
 	if (i < cell->length || value < 1 || value > LARGEST)
-		return fail(r, cell->column, "%s is \"%s\", a whole number from 1 to %d would be right", columns[c].shown,
-			    shown(cell, text), LARGEST);
+		return fail(r, cell->column, "%s is \"%s\", a whole number from 1 to %d would be right",
+			    columns[c].shown, shown(cell, text), LARGEST);
 	*out = (uint32_t)value;
 	return true;
 }
@@ -153,23 +160,26 @@ static bool read_convolution(const struct reader *r, struct scalesim_layer *l)
 {
 	uint32_t stride_h, stride_w;
 	if (!number(r, IFMAP_H, &l->height) || !number(r, IFMAP_W, &l->width) || !number(r, FILTER_H, &l->filter_h) ||
-	    !number(r, FILTER_W, &l->filter_w) || !number(r, CHANNELS, &l->channels) || !number(r, FILTERS, &l->filters) ||
-	    !number(r, STRIDE, &l->stride) || !number(r, STRIDE_H, &stride_h) || !number(r, STRIDE_W, &stride_w) ||
-	    !number(r, BATCH, &l->batch))
+	    !number(r, FILTER_W, &l->filter_w) || !number(r, CHANNELS, &l->channels) ||
+	    !number(r, FILTERS, &l->filters) || !number(r, STRIDE, &l->stride) || !number(r, STRIDE_H, &stride_h) ||
+	    !number(r, STRIDE_W, &stride_w) || !number(r, BATCH, &l->batch))
 		return false;
 	if (r->at[STRIDE_H] < CELLS && stride_h != stride_w)
-		return fail(r, 1, "Stride Height %" PRIu32 " and Stride Width %" PRIu32 " differ, which conv2d does not do", stride_h,
-			    stride_w);
+		return fail(r, 1,
+			    "Stride Height %" PRIu32 " and Stride Width %" PRIu32 " differ, which conv2d does not do",
+			    stride_h, stride_w);
 	l->stride = r->at[STRIDE_H] < CELLS ? stride_h : l->stride;
 	if (l->filter_h > l->height || l->filter_w > l->width)
 		return fail(r, r->cells[r->at[FILTER_H]].column,
-			    "a filter of %" PRIu32 " x %" PRIu32 " is larger than its input of %" PRIu32 " x %" PRIu32, l->filter_h,
-			    l->filter_w, l->height, l->width);
+			    "a filter of %" PRIu32 " x %" PRIu32 " is larger than its input of %" PRIu32 " x %" PRIu32,
+			    l->filter_h, l->filter_w, l->height, l->width);
 	uint64_t m = (uint64_t)((l->height - l->filter_h) / l->stride + 1) * ((l->width - l->filter_w) / l->stride + 1);
 	uint64_t k = (uint64_t)l->filter_h * l->filter_w;
 	/* Each of them is below 2^40, and so are the factors that follow below 2^20. */
 	if (m * l->batch > LARGEST || k * l->channels > LARGEST)
-		return fail(r, 1, "%" PRIu64 " positions of the result and %" PRIu64 " elements a window: %d at most would be right",
+		return fail(r, 1,
+			    "%" PRIu64 " positions of the result and %" PRIu64
+			    " elements a window: %d at most would be right",
 			    m * l->batch, k * l->channels, LARGEST);
 	l->m = (uint32_t)(m * l->batch);
 	l->k = (uint32_t)(k * l->channels);

@@ -5,7 +5,8 @@
 
 #include "isa/error.h"
 
-/* A layer. Of a convolution m, n and k are those of its product: positions of the result, filters, elements of a window. */
+/* A layer. Of a convolution m, n and k are those of its product: positions of the result, filters, elements of a
+ * window. */
 struct scalesim_layer {
 	char name[64];
 	uint32_t line;
@@ -19,8 +20,9 @@ struct scalesim {
 	unsigned n;
 };
 
-/* Reads text[0..nbytes), the content of the file called `path` in errors, which name line and column. The first row names the columns;
- * cells may be padded, rows may end in commas, rows without a figure are headings. On success the caller frees. */
+/* Reads text[0..nbytes), the content of the file called `path` in errors, which name line and column. The first row
+ * names the columns; cells may be padded, rows may end in commas, rows without a figure are headings. On success the
+ * caller frees. */
 bool scalesim_read(const char *path, const char *text, uint64_t nbytes, struct scalesim *, struct npu_error *);
 void scalesim_free(struct scalesim *);
 
