@@ -220,7 +220,7 @@ wait $! 2>/dev/null
 left=$(cat killed/points-* | grep -c '"sum"')
 [ "$left" -lt 32 ] || echo 'note: all was done before the kill'
 printf '{"point":3,"status":"run"' >>"$(ls killed/points-* | head -n 1)"
-for _ in $(seq 100); do flock -n killed/lock true && break; sleep 0.05; done
+flock -w 20 killed/lock true || fail 'workers outlive their sweep'
 "$NPUSIM" sweep run s.yaml -o killed >out 2>err || fail "after a kill: $(cat err)"
 grep -q 'points are in killed already' err || fail "after a kill nothing was there: $(cat err)"
 for f in whole killed; do "$NPUSIM" sweep merge $f --csv $f.csv >/dev/null 2>merge.err || fail "merge $f: $(cat merge.err)"; done

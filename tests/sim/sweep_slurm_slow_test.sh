@@ -63,12 +63,8 @@ pids+=($!)
 for _ in $(seq 400); do sinfo -h -o %T 2>/dev/null | grep -q idle && break; sleep 0.05; done
 sinfo -h -o %T 2>/dev/null | grep -q idle || { tail -n 3 "$D"/log/*; echo 'no node came up: Slurm cannot run here'; exit 77; }
 
-# state JOB: of all its tasks that are not done.
-left() { squeue -h -j "$1" -o %T 2>/dev/null | grep -Ec 'PENDING|RUNNING|COMPLETING|CONFIGURING'; }
-wait_for() {
-    for _ in $(seq 1200); do [ "$(left "$1")" = 0 ] && return; sleep 0.1; done
-    fail "job $1 does not end"
-}
+# wait_for JOB: until all its tasks have ended, however they did.
+wait_for() { timeout 120 srun --quiet --dependency="afterany:$1" true || fail "job $1 does not end"; }
 cat >s.yaml <<'END'
 run: flash_attention
 with: {seq: 1024, heads: 1}
@@ -85,7 +81,6 @@ scancel --signal=KILL --full "${array}_1" 2>/dev/null
 wait_for "$array"
 wait_for "$merge"
 log=cluster/slurm-merge-$merge.log
-for _ in $(seq 50); do [ -s "$log" ] && break; sleep 0.1; done
 grep -Eq '[0-9]+ of 32 points are missing' "$log" || fail "the merge does not tell what is missing: $(cat "$log")"
 # Submitted again, alone: n is in the script.
 again=$(sbatch --parsable --array=1 cluster/array.sbatch) || fail 'the killed task is not taken again'

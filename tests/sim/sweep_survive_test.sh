@@ -12,11 +12,7 @@ END
 
 # same FOLDER WHAT: the same command again ends, and with the same results.
 same() {
-    local deadline=$((SECONDS + 20))
-    until flock -n "$1/lock" true; do
-        [ $SECONDS -lt $deadline ] || { fail "$2: workers outlive their sweep"; break; }
-        sleep 0.02
-    done
+    flock -w 20 "$1/lock" true || fail "$2: workers outlive their sweep"
     "$NPUSIM" sweep run s.yaml -q -j 2 -o "$1" >out 2>err || fail "$2: $(cat err)"
     "$NPUSIM" sweep merge "$1" --csv "$1.csv" >out 2>err || fail "$2: $(cat out err)"
     cmp whole.csv "$1.csv" || fail "$2: other results"
@@ -28,12 +24,11 @@ same() {
 RANDOM=7
 kills=0 before=-1 grew=0
 for round in $(seq 30); do
-    "$NPUSIM" sweep run s.yaml -q -j 2 -o killed >/dev/null 2>&1 &
-    sleep "0.$(printf %03d $((RANDOM % 400)))"
-    kill -KILL $! 2>/dev/null && kills=$((kills + 1))
-    wait $! 2>/dev/null
-    [ -d killed ] || continue
-    for _ in $(seq 500); do flock -n killed/lock true && break; sleep 0.02; done
+    # --foreground: the sweep alone; its workers shall see for themselves.
+    timeout --foreground -s KILL "0.$(printf %03d $((RANDOM % 400)))" "$NPUSIM" sweep run s.yaml -q -j 2 -o killed >/dev/null 2>&1
+    [ $? != 137 ] || kills=$((kills + 1))
+    [ -e killed/lock ] || continue
+    flock -w 20 killed/lock true || fail "round $round: workers outlive their sweep"
     lines=$(cat killed/points-* 2>/dev/null | wc -l)
     [ "$lines" -ge "$before" ] || fail "round $round: $before points were there, $lines are"
     [ "$lines" -gt "$before" ] && grew=$((grew + 1))
