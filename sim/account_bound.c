@@ -57,7 +57,9 @@ static const char *bound_by_engine(const struct account *a, enum npu_engine e)
 		return "matrix";
 	if (e == NPU_ENGINE_VECTOR)
 		return "vector";
-	if (latency > rest)
+	/* A burst's own data count as bandwidth: with few in flight the buses rest most of the time all the same. */
+	bool buses_rest = 100 * a->dram_bus_fraction * (double)a->cycles < BOUND_REST_PERCENT * (double)a->active[e];
+	if (latency > rest || (buses_rest && latency > 0 && 100 * s[NPU_STATE_BUSY] < BOUND_PORT_PERCENT * a->active[e]))
 		return "latency";
 	/* An ideal DRAM limits nothing: what is left of a DMA is its own. */
 	return port_is_full(a, e) || isnan(a->dram_bus_fraction) ? "dma" : "dram";

@@ -12,10 +12,11 @@
  *   cycles without an instruction (dispatch_*) against cycles waiting for another engine (wait_*): the former more ->
  *   dispatch, else latency.
  *   Otherwise its cycles in service are divided: conflicts | setup and latency | the rest. Conflicts the largest -> sram;
- *   else for matrix and vector -> matrix, vector; for a DMA setup and latency the largest -> latency; else its on-chip
+ *   else for matrix and vector -> matrix, vector; for a DMA setup and latency the largest, or DRAM buses that carry data in
+ *   less than BOUND_REST_PERCENT of these cycles beside a port that is not full -> latency; else its on-chip
  *   port busy in BOUND_PORT_PERCENT of its cycles in service while the DRAM buses are not in BOUND_BUS_PERCENT, or with an
  *   ideal DRAM -> dma (its port, dma.port, is what moves no more); else dram. */
-enum { BOUND_ACTIVE_PERCENT = 60, BOUND_PORT_PERCENT = 90, BOUND_BUS_PERCENT = 70 };
+enum { BOUND_ACTIVE_PERCENT = 60, BOUND_PORT_PERCENT = 90, BOUND_BUS_PERCENT = 70, BOUND_REST_PERCENT = 50 };
 void account_bound(struct account *);
 
 #endif

@@ -80,6 +80,8 @@ says() {
 # A DMA that waits for DRAM burst by burst comes first, and its remedy is more of them; the machine as it is has enough.
 says '^1  The DMA waits for DRAM.s latency' 1 gemm m=256 n=256 k=256 dma.outstanding=1
 says '^   try       dma.outstanding=2$' 1 gemm m=256 n=256 k=256 dma.outstanding=1
+says '^gemm .* bound by latency;' 1 gemm m=256 n=256 k=256 dma.outstanding=1
+says '^gemm .* bound by dram;' 1 gemm m=256 n=256 k=256
 says 'latency: too few' 0 gemm m=256 n=256 k=256
 # The port on chip is not DRAM
 says '^1  The DMA.s port on chip is at its limit' 1 qk_tiled seq=256 dma.port=8
