@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expansions of report.def that describe reports instead of writing them. */
+/* The tables of keys that reports are written by, expanded to describe them. */
 #include "sim/schema.h"
 
 #include "sim/account.h"
@@ -8,8 +8,20 @@
 
 #include <string.h>
 
-enum type { TYPE_UINT, TYPE_REAL, TYPE_TEXT, TYPE_LIST, TYPE_MAP, TYPE_OBJECT, TYPE_ROWS,
-	    TYPE_FLAG, TYPE_UINT_OR_NULL, TYPE_INT_OR_NULL, TYPE_TEXT_OR_NULL, TYPE_MAP_OR_NULL };
+enum type {
+	TYPE_UINT,
+	TYPE_REAL,
+	TYPE_TEXT,
+	TYPE_LIST,
+	TYPE_MAP,
+	TYPE_OBJECT,
+	TYPE_ROWS,
+	TYPE_FLAG,
+	TYPE_UINT_OR_NULL,
+	TYPE_INT_OR_NULL,
+	TYPE_TEXT_OR_NULL,
+	TYPE_MAP_OR_NULL
+};
 
 struct row {
 	const char *path;
@@ -17,37 +29,48 @@ struct row {
 	const char *unit, *doc;
 };
 
-static const struct row rows[] = {
+static const struct row report_rows[] = {
 #define FIGURE(type, field, path, unit, doc) { path, TYPE_##type, unit, doc },
 #define BEGIN(path, writer, type, unit, doc) { path, TYPE_##type, unit, doc },
-#define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
+#define KEY(path, type, unit, doc)           { path, TYPE_##type, unit, doc },
 #include "sim/report.def"
 };
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static const struct row check_rows[] = {
 #define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
 #include "sim/cmd/check_report.def"
 };
-enum { CHECK_ROWS = sizeof(check_rows) / sizeof(check_rows[0]) };
 
 static const struct row model_rows[] = {
 #define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
 #include "sim/model/report.def"
 };
-enum { MODEL_ROWS = sizeof(model_rows) / sizeof(model_rows[0]) };
 
 static const struct row explain_rows[] = {
 #define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
 #include "sim/cmd/explain_report.def"
 };
-enum { EXPLAIN_ROWS = sizeof(explain_rows) / sizeof(explain_rows[0]) };
 
 static const struct row import_rows[] = {
 #define KEY(path, type, unit, doc) { path, TYPE_##type, unit, doc },
 #include "sim/cmd/import_report.def"
 };
-enum { IMPORT_ROWS = sizeof(import_rows) / sizeof(import_rows[0]) };
+
+#define ROWS(table) table, sizeof(table) / sizeof((table)[0])
+enum { REPORT, CHECK, SCHEMAS = 5 };
+static const struct schema {
+	const char *name, *title;
+	const struct row *rows;
+	size_t nrows;
+	bool machine; /* `hw` holds the keys of a machine */
+} schemas[SCHEMAS] = {
+	[REPORT] = { "report", "npusim.report/1", ROWS(report_rows), true },
+	[CHECK] = { "check", "npusim.check/1", ROWS(check_rows), false },
+	{ "model", "npusim.model/1", ROWS(model_rows), true },
+	{ "explain", "npusim.explain/1", ROWS(explain_rows), false },
+	{ "import", "npusim.import/1", ROWS(import_rows), false },
+};
+#undef ROWS
 
 static json_t *type_json(enum type type)
 {
@@ -150,8 +173,7 @@ static void add(json_t *schema, const char *path, const struct row *row, bool re
 	}
 	if (length > 2 && strcmp(name + length - 2, "[]") == 0) {
 		name[length - 2] = '\0';
-		add(json_object_get(member(schema, name, true), "items"), rest, row,
-		    strstr(path, "<stall>") == NULL);
+		add(json_object_get(member(schema, name, true), "items"), rest, row, strstr(path, "<stall>") == NULL);
 		return;
 	}
 	add(member(schema, name, required), rest, row, required);
@@ -200,101 +222,61 @@ static void add_hw(json_t *hw)
 		add_key(hw, &config_keys[i]);
 }
 
-static json_t *schema_of(const char *title, const struct row *all, unsigned n)
+static json_t *schema_json(const struct schema *of)
 {
-	json_t *schema = json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
-				   "title", title, "description",
-				   "Names may be added within a number, never changed. Fractions and ratios are null where they "
-				   "have no meaning.",
-				   "type", "object");
-	for (unsigned i = 0; schema && i < n; i++)
-		add(schema, all[i].path, &all[i], true);
-	if (schema)
-		json_object_set_new(member(schema, "schema", true), "const", json_string(title));
+	json_t *schema =
+	    json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+		      of->title, "description",
+		      "Names may be added within a number, never changed. Fractions and ratios are null where they "
+		      "have no meaning.",
+		      "type", "object");
+	if (!schema)
+		return NULL;
+	for (size_t i = 0; i < of->nrows; i++)
+		add(schema, of->rows[i].path, &of->rows[i], true);
+	json_object_set_new(member(schema, "schema", true), "const", json_string(of->title));
+	if (of->machine)
+		add_hw(member(schema, "hw", true));
 	return schema;
 }
 
-static bool print_schema(json_t *schema, FILE *out, struct npu_error *err)
+/* A report of run --check holds what the checker found. */
+static void add_check(json_t *report)
 {
+	json_t *checked = schema_json(&schemas[CHECK]);
+	json_object_del(checked, "$schema");
+	json_object_update(member(report, "check", false), checked);
+	json_decref(checked);
+}
+
+static const struct schema *find(const char *name)
+{
+	for (unsigned i = 0; i < SCHEMAS; i++)
+		if (strcmp(name, schemas[i].name) == 0)
+			return &schemas[i];
+	return NULL;
+}
+
+bool schema_is(const char *name)
+{
+	return find(name) != NULL;
+}
+
+bool schema_write(const char *name, FILE *out, struct npu_error *err)
+{
+	const struct schema *of = find(name);
+	json_t *schema = schema_json(of);
+	if (!schema)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	if (of == &schemas[REPORT])
+		add_check(schema);
 	bool ok = report_json_print(schema, out);
 	json_decref(schema);
 	return ok || npu_fail(err, NPU_ERR_IO, "the schema cannot be written");
 }
 
-bool report_schema(FILE *out, struct npu_error *err)
+static void print_states(FILE *out)
 {
-	json_t *schema = schema_of("npusim.report/1", rows, ROWS);
-	if (!schema)
-		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	add_hw(member(schema, "hw", true));
-	json_t *checked = schema_of("npusim.check/1", check_rows, CHECK_ROWS);
-	json_object_del(checked, "$schema");
-	json_object_update(member(schema, "check", false), checked);
-	json_decref(checked);
-	return print_schema(schema, out, err);
-}
-
-bool check_schema(FILE *out, struct npu_error *err)
-{
-	json_t *schema = schema_of("npusim.check/1", check_rows, CHECK_ROWS);
-	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-}
-
-static void print_rows(const struct row *all, unsigned n, FILE *out)
-{
-	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
-	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "| `%s` | %s | %s |\n", all[i].path, all[i].unit, all[i].doc);
-}
-
-bool explain_schema(FILE *out, struct npu_error *err)
-{
-	json_t *schema = schema_of("npusim.explain/1", explain_rows, EXPLAIN_ROWS);
-	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-}
-
-bool explain_schema_markdown(FILE *out)
-{
-	print_rows(explain_rows, EXPLAIN_ROWS, out);
-	return !ferror(out);
-}
-
-bool import_schema(FILE *out, struct npu_error *err)
-{
-	json_t *schema = schema_of("npusim.import/1", import_rows, IMPORT_ROWS);
-	return schema ? print_schema(schema, out, err) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-}
-
-bool import_schema_markdown(FILE *out)
-{
-	print_rows(import_rows, IMPORT_ROWS, out);
-	return !ferror(out);
-}
-
-bool model_schema(FILE *out, struct npu_error *err)
-{
-	json_t *schema = schema_of("npusim.model/1", model_rows, MODEL_ROWS);
-	if (!schema)
-		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	add_hw(member(schema, "hw", true));
-	return print_schema(schema, out, err);
-}
-
-bool check_schema_markdown(FILE *out)
-{
-	print_rows(check_rows, CHECK_ROWS, out);
-	return !ferror(out);
-}
-
-bool model_schema_markdown(FILE *out)
-{
-	print_rows(model_rows, MODEL_ROWS, out);
-	return !ferror(out);
-}
-
-bool report_schema_markdown(FILE *out)
-{
-	print_rows(rows, ROWS, out);
 	fputs("\n| state | an instruction is | meaning |\n| --- | --- | --- |\n", out);
 	static const char *const groups[] = {
 		[ACCOUNT_ACTIVE] = "in service",
@@ -304,5 +286,15 @@ bool report_schema_markdown(FILE *out)
 	for (unsigned s = 0; s < NPU_STATES; s++)
 		fprintf(out, "| `%s` | %s | %s |\n", account_state_name((enum npu_state)s),
 			groups[account_state_group((enum npu_state)s)], account_state_doc((enum npu_state)s));
+}
+
+bool schema_markdown(const char *name, FILE *out)
+{
+	const struct schema *of = find(name);
+	fputs("| key | unit | meaning |\n| --- | --- | --- |\n", out);
+	for (size_t i = 0; i < of->nrows; i++)
+		fprintf(out, "| `%s` | %s | %s |\n", of->rows[i].path, of->rows[i].unit, of->rows[i].doc);
+	if (of == &schemas[REPORT])
+		print_states(out);
 	return !ferror(out);
 }

@@ -162,7 +162,7 @@ static json_t *load_schema(void)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	ck_assert(report_schema(out, &err));
+	ck_assert(schema_write("report", out, &err));
 	fclose(out);
 	json_error_t where;
 	json_t *schema = json_loads(text, 0, &where);
@@ -308,7 +308,7 @@ START_TEST(the_documentation_holds_the_tables)
 	snprintf(path, sizeof(path), "%s/docs/report.md", source ? source : ".");
 	char *page = read_file(path);
 	FILE *out = open_memstream(&tables, &size);
-	ck_assert(report_schema_markdown(out));
+	ck_assert(schema_markdown("report", out));
 	fclose(out);
 	ck_assert_msg(strstr(page, tables) != NULL, "docs/report.md does not hold what report_schema_markdown() says:\n%s",
 		      tables);
