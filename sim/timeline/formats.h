@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text formats of a timeline. Of a window they hold what timeline_walk() (sim/timeline/lanes.h) shows, and say what
- * they leave out, but for the table, which has no place for it. All are byte-reproducible: nothing of the host is in them. False with an error when the
- * stream fails or memory is short; the stream stays the caller's. */
+ * they leave out, but for the table, which has no place for it. All are byte-reproducible: nothing of the host is in them.
+ * False with an error when the stream fails or memory is short; the stream stays the caller's. */
 #ifndef NPU_SIM_TIMELINE_FORMATS_H
 #define NPU_SIM_TIMELINE_FORMATS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run, or a window of it, as lanes of slices, whatever the file format: one place decides what a timeline shows, the formats only write it.
+/* A run, or a window of it, as lanes of slices, whatever the file format: one place decides what a timeline shows, the
+ * formats only write it.
  *
  * Lanes come in the order in which they are shown, all before the first slice. The slices of a lane come in the order of
  * time and neither overlap nor nest; none is empty; what takes no time is an instant. */

@@ -173,11 +173,14 @@ function pairTable() {
 			element('td', { class: 't' }, p.together ? 'yes' : 'no')]), 'pairs');
 }
 
+/* Cycles of an engine that instructions of a region decided, working or waiting. */
+const engineCycles = (region, e) => Object.values(region.engines[e].stalls).reduce((sum, n) => sum + n, region.engines[e].busy);
+
 /* Cycles that belong to regions of a path: of all engines but idle ones, and how the active ones of each engine differ. */
 function regionTable() {
 	const rowsOf = (run) => new Map(run.meta.report.regions.map((r) => [r.name, r]));
 	const [a, b] = runs.map(rowsOf), names = [...new Set([...a.keys(), ...b.keys()])];
-	const all = (r) => r ? meta.engines.reduce((sum, e) => sum + r.engines[e].busy + Object.values(r.engines[e].stalls).reduce((x, y) => x + y, 0), 0) : 0;
+	const all = (r) => r ? meta.engines.reduce((sum, e) => sum + engineCycles(r, e), 0) : 0;
 	const rows = names.map((name) => [name, all(a.get(name)), all(b.get(name)),
 		...meta.engines.map((e) => (b.has(name) ? b.get(name).engines[e].active : 0) - (a.has(name) ? a.get(name).engines[e].active : 0))]);
 	rows.sort((x, y) => Math.abs(y[2] - y[1]) - Math.abs(x[2] - x[1]));
