@@ -54,29 +54,20 @@ for i in 3 5; do
     is "windows that are gathered, layer $i" "$(json_value layers.$i.kernel dense.json)" conv2d
 done
 
-# Columns of a long product, if they are more tiles than its rows, are drawn out from fewer of them, too.
-printf 'Layer,M,N,K\nwide,256,16384,1024\n' >wide.csv
-"$NPUSIM" import scalesim wide.csv --report wide.json >/dev/null || fail 'wide.csv fails'
-full=$(cycles gemm m=256 n=16384 k=1024)
-checks=$((checks + 1))
-json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.01)" wide.json ||
-    fail "drawn out $(json_value layers.0.cycles wide.json), whole $full"
-
-# Rows of a long product are drawn out from fewer of them.
-printf 'Layer,M,N,K\nlong,2048,1024,2048\n' >long.csv
-"$NPUSIM" import scalesim long.csv --report long.json >/dev/null || fail 'long.csv fails'
-full=$(cycles gemm m=2048 n=1024 k=2048)
-checks=$((checks + 1))
-json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.01)" long.json ||
-    fail "drawn out $(json_value layers.0.cycles long.json), whole $full"
-
-# A ragged last row of tiles is in both runs.
-printf 'Layer,M,N,K\nragged,5190,777,1024\n' >ragged.csv
-"$NPUSIM" import scalesim ragged.csv --report ragged.json >/dev/null || fail 'ragged.csv fails'
-full=$(cycles gemm m=5190 n=777 k=1024)
-checks=$((checks + 1))
-json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, 0.005)" ragged.json ||
-    fail "drawn out $(json_value layers.0.cycles ragged.json), whole $full"
+# drawn_out SHARE M N K: a long product is drawn out from shorter ones, and within that share of what it takes as a whole.
+drawn_out() {
+    local full
+    printf 'Layer,M,N,K\nlong,%s,%s,%s\n' "$2" "$3" "$4" >long.csv
+    "$NPUSIM" import scalesim long.csv --report long.json >/dev/null || fail "$2 x $3 x $4 fails"
+    full=$(cycles gemm m="$2" n="$3" k="$4")
+    checks=$((checks + 1))
+    json_holds "v[\"layers.0.drawn_out\"] == \"true\" && near(v[\"layers.0.cycles\"], $full, $1)" long.json ||
+        fail "$2 x $3 x $4: drawn out $(json_value layers.0.cycles long.json), whole $full"
+}
+# From fewer columns, if they are more tiles than its rows; from fewer rows; a ragged last row of tiles is in both runs.
+drawn_out 0.01 256 16384 1024
+drawn_out 0.01 2048 1024 2048
+drawn_out 0.005 5190 777 1024
 # Columns of rows of 4,100 elements, which begin anywhere in a burst, are not.
 printf 'Layer,M,N,K\noff,130,16401,1024\n' >off.csv
 "$NPUSIM" import scalesim off.csv --report off.json >/dev/null || fail 'off.csv fails'
