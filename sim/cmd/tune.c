@@ -53,8 +53,9 @@ static void print_result(const struct cli *cli, const struct tuning *t)
 {
 	const struct tune_candidate *best = &t->list[t->best], *own = &t->list[t->order[0]];
 	char text[32];
-	printf("\n%s combinations, %s legal: %u simulated, %u of the same program passed over, %u ruled out by traffic and MACs\nbest  ",
-	       npu_count_text(t->all).text, npu_count_text(t->n - 1).text, t->nsimulated, t->same, t->pruned);
+	printf("\n%s combinations, %s legal%s: %s simulated, %s the program of another, %s ruled out by bounds, %s left by their estimate\nbest  ",
+	       npu_count_text(t->all).text, npu_count_text(t->n - t->own_apart).text, t->own_apart ? " and the kernel's own" : "",
+	       npu_count_text(t->nsimulated).text, npu_count_text(t->same).text, npu_count_text(t->pruned).text, npu_count_text(t->left).text);
 	for (unsigned f = 0; f < t->nfree; f++)
 		printf(" %s=%s", t->kernel->params[t->free[f]].name, value_text(t, best, f, text));
 	printf("   %s cycles", npu_count_text(best->cycles).text);
@@ -104,7 +105,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-	{ "simulations", 'n', "N", "how many at most; a tenth of the legal combinations, 40 at most, 5 of fewer than 30, when not given" },
+	{ "simulations", 'n', "N", "how many at most; a tenth of the legal combinations, 40 at most, but 5 of fewer than 50, when not given" },
 	{ "jobs", 'j', "N", "simulations at a time; as many as there are processors when not given" },
 	{ "quiet", 'q', NULL, "no table of what was tried" },
 	{ 0 },
@@ -115,9 +116,9 @@ const struct cli_command cmd_tune = {
 	.synopsis = "KERNEL [key=value...]",
 	.summary = "find tile sizes and buffering that are fast on a machine",
 	.text = "Looks at all combinations of tile sizes (powers of two, 16 to 512), buffering and order of loops that nobody named and "
-		"the memories have room for. DRAM traffic and MACs bound what each takes at least, an estimate ranks them, and a few are "
-		"simulated: the kernel's own choice, the most promising ones, and neighbours of the best. Prints what it tried and the command that runs "
-		"the best.\n"
+		"the memories have room for. Issue, DRAM traffic, MACs and passes of the vector engine bound what each takes at least; an estimate, "
+		"made of what each instruction of its program costs, ranks them; a few are simulated: the kernel's own choice, the most promising "
+		"ones, and those that are after what was learned of the estimate nearby. Prints what it tried and the command that runs the best.\n"
 		"\n"
 		"  npusim tune flash_attention seq=512 heads=8 --hw edge-2mb\n"
 		"  npusim tune gemm m=256 n=512 k=512 buffering=double sram.size=512KiB\n",

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Half of the simulations go to the candidates of the least estimate, the others to neighbours of the best so far, by the estimate times
- * how wrong it was nearby. */
+/* The kernel's own choice is simulated first. What may be better is built and reckoned (reckon.h), and of these some are simulated: half
+ * of the simulations go to estimates that differ, least first, the others, two at a time, to the least of the estimate times how wrong
+ * it was nearby. */
 #include "sim/sweep/tune.h"
 #include "sim/model/jobs.h"
 #include "sim/model/report.h"
+#include "sim/sweep/reckon.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZES = 6, LEAST = 3, FEW = 5, PART = 10, BATCH = 2 };
+enum { SIZES = 6, FEW = 5, PART = 10, BATCH = 2 };
+/* Instructions of all programs that are built, or so. */
+enum { BUILT_INSNS = 1 << 23 };
 
 /* Of the estimate. A DRAM seldom gives more than this of its peak; without a second buffer this part of the shorter of moving and
  * computing does not hide, and this part of the longer one is lost to waiting for the other; a third buffer gains little, but it does;
  * an instruction costs cycles of hand-off; the first is loaded and the last stored with nothing beside it. */
 static const double DRAM_SHARE = 0.9, UNHIDDEN = 0.6, UNPAIRED = 0.25, THIRD = 0.005, INSN_CYCLES = 20;
+/* Of the estimate of the best. */
+static const double TWIN = 1.02;
 
 static bool out_of_memory(struct npu_error *err) { return npu_fail(err, NPU_ERR_MEMORY, "out of memory"); }
 
@@ -69,7 +75,7 @@ static void judge(const struct tuning *t, struct tune_candidate *c)
 		both += UNHIDDEN * fmin(dram, array) + UNPAIRED * fmax(dram, array);
 	else if (more > 1)
 		both *= 1 - THIRD;
-	c->bound = fmax(dram, least);
+	c->bound = fmax(fmax(dram, least), insns > 0 ? (double)hw->sequencer.launch_cycles + (double)hw->sequencer.issue_cycles * (insns - 1) : 0);
 	c->estimate = both + (dram + array) / fmax(1, insns) + INSN_CYCLES * insns;
 }
 
@@ -120,6 +126,17 @@ static bool enumerate(struct tuning *t, const struct npu_args *named, unsigned *
 	return true;
 }
 
+/* The kernel's own choice is often one of the combinations: it counts once. */
+static void take_out(struct tuning *t, const struct tune_candidate *own)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (!memcmp(t->list[i].at, own->at, sizeof own->at)) {
+			memmove(&t->list[i], &t->list[i + 1], (--t->n - i) * sizeof *t->list);
+			return;
+		}
+	t->own_apart = true;
+}
+
 static bool add_own(struct tuning *t, const struct npu_args *named, unsigned *room, struct npu_error *err)
 {
 	struct tune_candidate c = { .args = *named };
@@ -133,52 +150,53 @@ static bool add_own(struct tuning *t, const struct npu_args *named, unsigned *ro
 				c.at[f] = (int8_t)i;
 	}
 	judge(t, &c);
+	take_out(t, &c);
 	return add(t, &c, room, err);
 }
 
-/* ---- simulations ---- */
+/* ---- programs ---- */
 
-/* In place of cycles: not to be looked at again. */
-#define PICKED UINT64_MAX
-
-struct programs {
-	uint64_t hash[TUNE_MOST];
-	unsigned n;
-};
-
-/* The hash of a candidate's program; false where it cannot be built after all. */
-static bool program_hash(const struct tuning *t, const struct tune_candidate *c, uint64_t *hash)
+/* Builds a candidate's program and reckons with it; what cannot be built after all is TUNE_UNFIT. */
+static void build(struct tuning *t, struct tune_candidate *c, uint64_t *insns)
 {
 	struct npu_capacity capacity = hw_capacity(&t->config->hw);
 	struct npu_args args = c->args;
 	struct npu_error ignored;
+	struct reckoning reckoning;
 	struct npu_program *program = npu_kernel_build(t->kernel, &capacity, &args, &ignored);
-	bool ok = program && npu_program_fits(program, &capacity.limits, &ignored);
-	*hash = program ? program->hash : 0;
+	c->state = TUNE_UNFIT;
+	if (program && npu_program_fits(program, &capacity.limits, &ignored) && reckon(&t->config->hw, program, &reckoning)) {
+		c->state = TUNE_OPEN;
+		c->hash = program->hash;
+		c->bound = fmax(c->bound, reckoning.least);
+		c->estimate = reckoning.cycles;
+	}
+	*insns += program ? program->ninsns : 0;
 	npu_program_free(program);
-	return ok;
 }
 
-/* Picks for a simulation, or takes the cycles of the same program. */
-static bool pick(struct tuning *t, struct programs *p, unsigned candidate, unsigned *batch, unsigned *n)
+static int by_closed_form(const void *left, const void *right)
 {
-	struct tune_candidate *c = &t->list[candidate];
-	uint64_t hash;
-	if (!program_hash(t, c, &hash)) {
-		c->cycles = PICKED;
-		return false;
-	}
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->hash[i] == hash) {
-			c->cycles = PICKED;
-			t->same++;
-			return false;
-		}
-	p->hash[p->n] = hash;
-	p->n++;
-	c->cycles = PICKED;
+	const struct tune_candidate *a = *(struct tune_candidate *const *)left, *b = *(struct tune_candidate *const *)right;
+	if (a->estimate != b->estimate)
+		return a->estimate < b->estimate ? -1 : 1;
+	return a < b ? -1 : 1;
+}
+
+static int by_hash(const void *left, const void *right)
+{
+	const struct tune_candidate *a = *(struct tune_candidate *const *)left, *b = *(struct tune_candidate *const *)right;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a < b ? 1 : -1;
+}
+
+/* ---- simulations ---- */
+
+static void pick(struct tuning *t, unsigned candidate, unsigned *batch, unsigned *n)
+{
+	t->list[candidate].state = TUNE_TRIED;
 	batch[(*n)++] = candidate;
-	return true;
 }
 
 static bool simulate_batch(struct tuning *t, const unsigned *batch, unsigned n, unsigned parallel, struct npu_error *err)
@@ -200,9 +218,40 @@ static bool simulate_batch(struct tuning *t, const unsigned *batch, unsigned n, 
 
 /* ---- the search ---- */
 
+static bool is_ruled_out(const struct tuning *t, const struct tune_candidate *c)
+{
+	return c->state != TUNE_TRIED && t->nsimulated && c->bound >= (double)t->list[t->best].cycles;
+}
+
+/* All that may be better than the kernel's own choice, in the order of the closed form until enough is built. Of those of one program
+ * one stays. */
+static bool build_all(struct tuning *t, struct npu_error *err)
+{
+	struct tune_candidate **list = malloc(t->n * sizeof *list);
+	uint64_t insns = 0;
+	unsigned n = 0, built = 0;
+	if (!list)
+		return out_of_memory(err);
+	for (unsigned i = 0; i + 1 < t->n; i++)
+		list[n++] = &t->list[i];
+	qsort(list, n, sizeof *list, by_closed_form);
+	for (unsigned i = 0; i < n && insns < BUILT_INSNS; i++)
+		if (!is_ruled_out(t, list[i]))
+			build(t, list[i], &insns);
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->list[i].state == TUNE_OPEN || t->list[i].state == TUNE_TRIED)
+			list[built++] = &t->list[i];
+	qsort(list, built, sizeof *list, by_hash);
+	for (unsigned i = 1; i < built; i++)
+		if (list[i]->hash == list[i - 1]->hash)
+			list[i]->state = TUNE_SAME;
+	free(list);
+	return true;
+}
+
 static bool is_open(const struct tuning *t, const struct tune_candidate *c)
 {
-	return !c->cycles && (!t->nsimulated || c->bound < (double)t->list[t->best].cycles);
+	return c->state == TUNE_OPEN && !is_ruled_out(t, c);
 }
 
 static double steps(const struct tuning *t, const struct tune_candidate *a, const struct tune_candidate *b)
@@ -228,17 +277,27 @@ static double corrected(const struct tuning *t, const struct tune_candidate *c)
 	return weights > 0 ? c->estimate * sum / weights : c->estimate;
 }
 
-/* The most promising candidate, among neighbours of the best or all; -1: none is open. */
-static int next(const struct tuning *t, bool nearby)
+/* Whether a candidate that was picked is estimated alike. */
+static bool is_tried(const struct tuning *t, const struct tune_candidate *c)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->list[i].state == TUNE_TRIED && t->list[i].estimate == c->estimate)
+			return true;
+	return false;
+}
+
+/* The most promising open candidate, of equal ones that of the largest tiles; `fresh`: of those only that no other was estimated like.
+ * -1: there is none. */
+static int next(const struct tuning *t, bool fresh)
 {
 	int found = -1;
 	double least = INFINITY;
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct tune_candidate *c = &t->list[i];
-		if (!is_open(t, c) || (nearby && steps(t, c, &t->list[t->best]) > 1.5))
+		if (!is_open(t, c))
 			continue;
-		double value = nearby ? corrected(t, c) : c->estimate;
-		if (value < least) {
+		double value = corrected(t, c);
+		if (value <= least && !(fresh && is_tried(t, c))) {
 			least = value;
 			found = (int)i;
 		}
@@ -246,24 +305,49 @@ static int next(const struct tuning *t, bool nearby)
 	return found;
 }
 
+/* An open candidate with the tiles of the best one that is estimated to be no more than TWIN slower, the first of them; -1:
+ * there is none. An estimate tells least of what only buffers differ in. */
+static int twin(const struct tuning *t)
+{
+	const struct tune_candidate *best = &t->list[t->best];
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct tune_candidate *c = &t->list[i];
+		bool same = is_open(t, c) && c->estimate <= TWIN * best->estimate;
+		for (unsigned f = 0; same && f < t->nfree; f++)
+			same = t->kernel->params[t->free[f]].type == NPU_PARAM_CHOICE || c->args.value[t->free[f]] == best->args.value[t->free[f]];
+		if (same)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* The kernel's own choice: what all others are compared with. */
+static bool simulate_own(struct tuning *t, struct npu_error *err)
+{
+	unsigned batch[1], n = 0;
+	uint64_t ignored = 0;
+	build(t, &t->list[t->n - 1], &ignored);
+	if (t->list[t->n - 1].state != TUNE_OPEN)
+		return true;
+	pick(t, t->n - 1, batch, &n);
+	return simulate_batch(t, batch, n, 1, err);
+}
+
 static bool search(struct tuning *t, unsigned most, unsigned parallel, struct npu_error *err)
 {
-	struct programs programs = { .n = 0 };
 	unsigned batch[TUNE_MOST], n = 0;
-	/* The kernel's own choice first: what all others are compared with. */
-	pick(t, &programs, t->n - 1, batch, &n);
 	int i;
-	while (n < (most + 1) / 2 && (i = next(t, false)) >= 0)
-		pick(t, &programs, (unsigned)i, batch, &n);
-	if (!n)
+	while (t->nsimulated + n < (most + 1) / 2 && ((i = next(t, true)) >= 0 || (i = next(t, false)) >= 0))
+		pick(t, (unsigned)i, batch, &n);
+	if (!n && !t->nsimulated)
 		return npu_fail(err, NPU_ERR_FIT, "%s: no candidate can be built", t->kernel->name);
-	if (!simulate_batch(t, batch, n, parallel, err))
+	if (n && !simulate_batch(t, batch, n, parallel, err))
 		return false;
 	while (t->nsimulated < most) {
 		for (n = 0; n < BATCH && t->nsimulated + n < most;) {
-			if ((i = next(t, true)) < 0 && (i = next(t, false)) < 0)
+			if ((n || (i = twin(t)) < 0) && (i = next(t, false)) < 0)
 				break;
-			pick(t, &programs, (unsigned)i, batch, &n);
+			pick(t, (unsigned)i, batch, &n);
 		}
 		if (!n)
 			break;
@@ -293,16 +377,25 @@ bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_ar
 		return npu_fail(err, NPU_ERR_USAGE, "%s: tiles and buffering are all named; nothing is left to tune", kernel->name);
 	if (!kernel->expect)
 		return npu_fail(err, NPU_ERR_USAGE, "%s does not tell its traffic (expect), so nothing can be ruled out", kernel->name);
-	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err))
+	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err) || !simulate_own(t, err) || !build_all(t, err))
 		return false;
 	if (!most)
-		most = (t->n - 1) / PART < LEAST ? FEW : (t->n - 1) / PART;
+		most = t->n - t->own_apart < FEW * PART ? FEW : (t->n - t->own_apart) / PART;
 	if (most > TUNE_MOST)
 		most = TUNE_MOST;
 	if (!search(t, most, parallel, err))
 		return false;
-	for (unsigned i = 0; i < t->n; i++)
-		t->pruned += !t->list[i].cycles && t->list[i].bound >= (double)t->list[t->best].cycles;
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct tune_candidate *c = &t->list[i];
+		if (c->state == TUNE_TRIED)
+			continue;
+		if (c->state == TUNE_SAME)
+			t->same++;
+		else if (is_ruled_out(t, c))
+			t->pruned++;
+		else
+			t->left++;
+	}
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles and buffering for a machine: bounds rule out, an estimate ranks, simulation decides. */
+/* Tiles and buffering for a machine: bounds rule out, an estimate (reckon.h) ranks, simulation decides. */
 #ifndef NPU_SIM_SWEEP_TUNE_H
 #define NPU_SIM_SWEEP_TUNE_H
 
@@ -9,12 +9,22 @@
 /* Sizes that a tile is tried at, powers of two. */
 enum { TUNE_SMALLEST = 16, TUNE_LARGEST = 512, TUNE_FREE = 6, TUNE_MOST = 40 };
 
+enum tune_state {
+	TUNE_UNBUILT, /* the closed form says that others are better, and enough was built */
+	TUNE_UNFIT,   /* its program cannot be built after all */
+	TUNE_SAME,    /* the program of another candidate */
+	TUNE_OPEN,    /* built, may be simulated */
+	TUNE_TRIED    /* was simulated */
+};
+
 struct tune_candidate {
+	enum tune_state state;
+	uint64_t hash; /* of its program, once that is built */
 	struct npu_args args; /* resolved */
 	int8_t at[TUNE_FREE]; /* index on each free parameter; -1 in the kernel's own choice where it is none of the sizes */
 	double bound;         /* cycles that it takes at least, by DRAM traffic and MACs */
 	double estimate;      /* cycles that it may take */
-	uint64_t cycles;      /* once simulated; 0 or the largest there is: it was not */
+	uint64_t cycles;      /* once simulated */
 };
 
 struct tuning {
@@ -23,17 +33,20 @@ struct tuning {
 	int free[TUNE_FREE]; /* parameters: those that nobody named, of tile_*, buffering, order */
 	unsigned nfree;
 	uint64_t all;        /* combinations */
-	struct tune_candidate *list; /* the legal ones, and the kernel's own choice behind them */
+	struct tune_candidate *list; /* the legal ones, the kernel's own choice the last */
 	unsigned n;
 	unsigned order[TUNE_MOST]; /* those simulated, as they were */
 	unsigned nsimulated;
-	unsigned pruned; /* not simulated, and by their bound no better than the best */
-	unsigned same;   /* passed over: the same program as one that was */
+	bool own_apart;  /* the kernel's own choice is none of the combinations */
+	/* All candidates are simulated or one of these. */
+	unsigned same;   /* the program of another */
+	unsigned pruned; /* by their bound no better than the best */
+	unsigned left;   /* by their estimate no better, or too long to be built */
 	unsigned best;
 };
 
-/* `named` holds what a person gave. At most `most` simulations, 0: a tenth of the legal candidates, TUNE_MOST at most, 5 where there are
- * fewer than 30. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
+/* `named` holds what a person gave. At most `most` simulations, 0: a tenth of the legal combinations, TUNE_MOST at most, 5 where there are
+ * fewer than 50. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
 bool tune(struct tuning *, const struct npu_kernel *, const struct npu_args *named, const struct config *, unsigned most,
 	  unsigned parallel, struct npu_error *err);
 void tune_fini(struct tuning *);

@@ -15,7 +15,11 @@ refuse 2 '--simulations 0: 1 to 40 would be right' gemm -n 0
 "$NPUSIM" tune gemm m=64 n=128 k=128 buffering=double tile_k=32 -n 5 -j 3 >three || fail 'tune'
 cmp one three || fail 'three processes tune otherwise'
 tail -n 1 one | grep -Eq '^npusim run gemm m=64 n=128 k=128 buffering=double tile_k=32 tile_m=[0-9]+ tile_n=[0-9]+( order=[a-z]+)?$' || fail "$(tail -n 1 one)"
-checks=$((checks + 2))
+# Nothing to do is a program of its own, and what became of the others adds up.
+"$NPUSIM" tune gemm m=0 >none || fail 'tune of nothing'
+sum_is_whole none && grep -q ' 0 cycles, the kernel.s own choice$' none || fail "m=0: $(tail -n 4 none)"
+sum_is_whole one || fail "do not add up: $(grep legal one)"
+checks=$((checks + 5))
 exhaust edge-1mb flash_attention 'seq=256 heads=1' tile_q tile_kv
 [ $failures = 0 ] && echo "$checks checks of tune"
 [ $failures = 0 ]
