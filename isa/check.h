@@ -61,33 +61,36 @@ struct npu_check_report {
 	uint64_t races;                     /* pairs of instructions, of all RACE findings */
 	bool races_cut;                     /* there are more */
 	uint32_t most;                      /* findings of one kind: what the options made of NPU_CHECK_MOST */
-	uint64_t untold;                    /* findings of a kind that already has as many as may be, not in the above but for
-					     * races; as if each stood for itself */
-	const uint32_t *redundant;          /* [nsems] of a semaphore that could be left out its first wait, else NPU_CHECK_NOBODY;
-					     * NULL: not looked for */
+	uint64_t untold;           /* findings of a kind that already has as many as may be, not in the above but for
+				    * races; as if each stood for itself */
+	const uint32_t *redundant; /* [nsems] of a semaphore that could be left out its first wait, else
+				    * NPU_CHECK_NOBODY; NULL: not looked for */
 	void *arena;                        /* owns all of the above */
 };
 
 /* Findings of one kind: more are counted only. The second is with `all`. */
-enum { NPU_CHECK_WAITING = 20, NPU_CHECK_MOST = 100, NPU_CHECK_MOST_OF_ALL = 10000 };
+enum { NPU_CHECK_MOST = 100, NPU_CHECK_MOST_OF_ALL = 10000 };
+/* Instructions behind the heads of queues that a deadlock names. */
+enum { NPU_CHECK_WAITING = 20 };
 
 /* All zero: no alignment checks, equal findings stand together, no notes. */
 struct npu_check_options {
 	const struct npu_capacity *capacity; /* for DRAM_GRANULE and BANK_WORD; NULL or 0: not checked */
 	bool all;                            /* every finding stands for itself */
 	bool redundant;                      /* look for notes too */
-	bool sides;                          /* look for NEVER_WAITED and NEVER_POSTED and for nothing else: quickly, in a
-					      * program that has passed npu_program_check, as those of loaders have */
-	uint32_t waiting;                    /* most instructions behind the heads of queues that a deadlock names; 0:
-					      * NPU_CHECK_WAITING */
+	bool sides;       /* look for NEVER_WAITED and NEVER_POSTED and for nothing else: quickly, in a
+			   * program that has passed npu_program_check, as those of loaders have */
+	uint32_t waiting; /* most instructions behind the heads of queues that a deadlock names; 0:
+			   * NPU_CHECK_WAITING */
 };
 
-/* Finds everything at once. The program is passed through npu_program_check first, but for `sides`. `options` may be NULL. NULL when
- * that refuses the program or memory runs out. The report refers to the program, which must outlive it. */
+/* Finds everything at once. The program is passed through npu_program_check first, but for `sides`. `options` may be
+ * NULL. NULL when that refuses the program or memory runs out. The report refers to the program, which must outlive it.
+ */
 struct npu_check_report *npu_check(const struct npu_program *, const struct npu_check_options *options,
 				   struct npu_error *);
-/* Adds what was found by other means, at its place among the others; its texts and names are copied, its `record` is not.
- * False when memory runs out: the report is as it was. */
+/* Adds what was found by other means, at its place among the others; its texts and names are copied, its `record` is
+ * not. False when memory runs out: the report is as it was. */
 bool npu_check_add(struct npu_check_report *, const struct npu_finding *, struct npu_error *);
 void npu_check_free(struct npu_check_report *);
 
