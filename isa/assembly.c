@@ -254,7 +254,8 @@ static bool grow_call_slots(struct npu_assembly *assembly)
 	return true;
 }
 
-uint32_t npu_assembly_call(struct npu_assembly *assembly, const char *name, const char *file, uint32_t line, uint32_t around)
+uint32_t npu_assembly_call(struct npu_assembly *assembly, const char *name, const char *file, uint32_t line,
+			   uint32_t around)
 {
 	uint32_t n = assembly->program.ncalls;
 	struct npu_call call = { name, { file_of(assembly, file), line, around } };
@@ -324,9 +325,9 @@ static struct npu_program *hand_over(struct npu_assembly *assembly)
 {
 	struct npu_program *program = npu_arena_alloc(assembly->arena, 1, sizeof *program);
 	const struct arrays arrays = assembly->arrays;
-	void *const blocks[] = { arrays.insns,   arrays.region, arrays.place, arrays.sems,    arrays.tensors,
-				 arrays.buffers, arrays.tables, arrays.pages, arrays.page_place, arrays.regions, arrays.files,
-				 arrays.calls };
+	void *const blocks[] = { arrays.insns,      arrays.region,  arrays.place,  arrays.sems,
+				 arrays.tensors,    arrays.buffers, arrays.tables, arrays.pages,
+				 arrays.page_place, arrays.regions, arrays.files,  arrays.calls };
 	bool ok = program != NULL;
 	if (!ok)
 		return NULL;

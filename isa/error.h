@@ -17,9 +17,9 @@ enum npu_error_code {
 };
 
 /* `file` empty: no place. Lines and columns count from 1; 0: not known. `text` may hold more lines after the first (the
- * source line and a caret under it, a table of buffers): those that belong to the line above begin with a blank, others are
- * messages of their own. None ends in a newline. Both are fit to be shown (isa/plain.h)
- * whatever they quote: the functions below see to it, and only npu_error_note() begins a line. */
+ * source line and a caret under it, a table of buffers): those that belong to the line above begin with a blank, others
+ * are messages of their own. None ends in a newline. Both are fit to be shown (isa/plain.h) whatever they quote: the
+ * functions below see to it, and only npu_error_note() begins a line. */
 struct npu_error {
 	enum npu_error_code code;
 	char file[256];

@@ -13,8 +13,8 @@ extern "C" {
 
 /* A program with one example of each instruction of the format, in the order of npu_ops, and the block table or the
  * semaphores that they need. What the table leaves open has a usual value, what that makes illegal the first value that
- * is legal; addresses that may be left out are there where a flag or a named value alone brings them into use. NULL with
- * an error: out of memory, or no such value is legal. */
+ * is legal; addresses that may be left out are there where a flag or a named value alone brings them into use. NULL
+ * with an error: out of memory, or no such value is legal. */
 struct npu_program *npu_example_program(const struct npu_format *, struct npu_error *err);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functional executor: what a program computes, in program order. It has no notion of time, engines or semaphores;
- * the hazard checker proves that any legal order on the machine gives the same values. docs/values.md: the arithmetic. */
+ * the hazard checker proves that any legal order on the machine gives the same values. docs/values.md: the arithmetic.
+ */
 #ifndef NPU_ISA_EXEC_H
 #define NPU_ISA_EXEC_H
 

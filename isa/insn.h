@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an instruction is: the types that isa/npu.def expands to. What it costs is models/, what it computes isa/exec.h. */
+/* What an instruction is: the types that isa/npu.def expands to. What it costs is models/, what it computes isa/exec.h.
+ */
 #ifndef NPU_ISA_INSN_H
 #define NPU_ISA_INSN_H
 
@@ -92,8 +93,8 @@ unsigned npu_dtype_bits(enum npu_dtype t);
 uint64_t npu_dtype_bytes(enum npu_dtype t, uint64_t n);
 /* -- private -- */
 
-/* Inline in the tree, as all of the layout that every machine part asks for: a call costs more than the answer. insn.c has
- * them for callers outside. */
+/* Inline in the tree, as all of the layout that every machine part asks for: a call costs more than the answer. insn.c
+ * has them for callers outside. */
 #ifndef NPU_INLINE
 #define NPU_INLINE extern inline __attribute__((gnu_inline))
 #endif
@@ -132,7 +133,8 @@ struct npu_insn npu_insn_initial(enum npu_op op);
 /* Words as the table draws them, in host order; .npub stores them little-endian. Members must fit their fields
  * (npu_program_check says so). */
 void npu_insn_encode(const struct npu_insn *, uint64_t words[NPU_INSN_WORDS]);
-/* False for an unknown opcode or a bit set that no field claims; `out` is then untouched. Says nothing about legality. */
+/* False for an unknown opcode or a bit set that no field claims; `out` is then untouched. Says nothing about legality.
+ */
 bool npu_insn_decode(const uint64_t words[NPU_INSN_WORDS], struct npu_insn *out);
 
 #ifdef __cplusplus

@@ -205,14 +205,16 @@ static bool legal_page_event(const struct npu_program *program, uint32_t i, stru
 static bool legal_page_numbers(const struct npu_program *program, struct npu_error *err)
 {
 	struct npu_pools pools;
-	bool ok = npu_pools_init(&pools, program) || npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program");
+	bool ok =
+	    npu_pools_init(&pools, program) || npu_fail(err, NPU_ERR_MEMORY, "out of memory while checking a program");
 	for (uint32_t i = 0; ok && i < program->npages; i++) {
 		const struct npu_page_event *e = &program->pages[i];
 		const struct npu_place *place = program->page_place ? &program->page_place[i] : NULL;
 		bool placed = place && place->line && place->file < program->nfiles;
 		uint64_t pages = npu_pools_pages(&pools, e->pool);
 		if (pages && e->page >= pages)
-			ok = npu_fail_at(err, NPU_ERR_BOUNDS, placed ? program->files[place->file] : NULL, placed ? place->line : 0, 0,
+			ok = npu_fail_at(err, NPU_ERR_BOUNDS, placed ? program->files[place->file] : NULL,
+					 placed ? place->line : 0, 0,
 					 "page %" PRIu32 " of %s does not exist: the pool has %s", e->page,
 					 program->tensors[e->pool].name, npu_number_of(pages, "page").text);
 	}
@@ -282,8 +284,9 @@ static bool legal_depth(const struct npu_program *program, struct npu_error *err
 		unsigned depth = 0;
 		for (uint32_t r = i; r != NPU_NO_REGION; r = program->regions[r].parent)
 			if (++depth > NPU_MAX_DEPTH)
-				return npu_fail(err, NPU_ERR_VALUE, "region %" PRIu32 " lies too deep: regions nest at most %d deep",
-						i, NPU_MAX_DEPTH);
+				return npu_fail(err, NPU_ERR_VALUE,
+						"region %" PRIu32 " lies too deep: regions nest at most %d deep", i,
+						NPU_MAX_DEPTH);
 	}
 	return true;
 }
@@ -302,14 +305,15 @@ static bool legal_regions(const struct npu_program *program, struct npu_error *e
 	return legal_depth(program, err);
 }
 
-static bool legal_place(const struct npu_program *program, const struct npu_place *place, uint32_t ncalls, const char *what,
-			uint32_t number, struct npu_error *err)
+static bool legal_place(const struct npu_program *program, const struct npu_place *place, uint32_t ncalls,
+			const char *what, uint32_t number, struct npu_error *err)
 {
 	if (place->file >= program->nfiles)
-		return npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " was written in file %" PRIu32 " of %" PRIu32, what, number,
-				place->file, program->nfiles);
-	return place->call <= ncalls || npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " stands in use %" PRIu32 " of a macro, of %" PRIu32,
-						 what, number, place->call, ncalls);
+		return npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " was written in file %" PRIu32 " of %" PRIu32, what,
+				number, place->file, program->nfiles);
+	return place->call <= ncalls ||
+	       npu_fail(err, NPU_ERR_VALUE, "%s%" PRIu32 " stands in use %" PRIu32 " of a macro, of %" PRIu32, what,
+			number, place->call, ncalls);
 }
 
 /* Uses of macros stand in those before them, not too deep. */
@@ -323,7 +327,8 @@ static bool legal_calls(const struct npu_program *program, struct npu_error *err
 		     legal_place(program, &call->at, i, "use of a macro ", i + 1, err);
 		depth[i + 1] = ok ? depth[call->at.call] + 1 : 0;
 		if (depth[i + 1] > NPU_MAX_DEPTH)
-			ok = npu_fail(err, NPU_ERR_VALUE, "macros are used in each other more than %d deep", NPU_MAX_DEPTH);
+			ok = npu_fail(err, NPU_ERR_VALUE, "macros are used in each other more than %d deep",
+				      NPU_MAX_DEPTH);
 	}
 	free(depth);
 	return ok;

@@ -80,12 +80,15 @@ static bool legal_page(const struct npu_legal *c, const struct npu_paged *p)
 	uint64_t row_bytes = npu_dtype_bytes((enum npu_dtype)p->dtype, p->cols);
 	if (p->cols * npu_dtype_bits((enum npu_dtype)p->dtype) % 8)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "cols=%u: a row of %u %s element%s is not whole bytes",
-					p->cols, p->cols, npu_dtype_name((enum npu_dtype)p->dtype), p->cols == 1 ? "" : "s");
+					p->cols, p->cols, npu_dtype_name((enum npu_dtype)p->dtype),
+					p->cols == 1 ? "" : "s");
 	if (p->odd && (p->transpose || p->local_layout != NPU_LAYOUT_ROW))
-		return npu_legal_refuse(c, NPU_ERR_OPERAND, "odd=%d: rows come apart only in row-major local memory, not transposed",
+		return npu_legal_refuse(c, NPU_ERR_OPERAND,
+					"odd=%d: rows come apart only in row-major local memory, not transposed",
 					(int)p->odd);
 	if (p->odd < 0 && npu_local_offset(p->local) < (uint64_t)-(int64_t)p->odd)
-		return npu_legal_refuse(c, NPU_ERR_OPERAND, "odd=%d: rows 1, 3, ... would lie before the memory, %s is byte %u of it",
+		return npu_legal_refuse(c, NPU_ERR_OPERAND,
+					"odd=%d: rows 1, 3, ... would lie before the memory, %s is byte %u of it",
 					(int)p->odd, npu_local_text(p->local).text, npu_local_offset(p->local));
 	if (p->row_stride && p->row_stride < row_bytes)
 		return npu_legal_refuse(c, NPU_ERR_OPERAND, "row_stride=%u: must be 0 (dense) or at least a row, %s",
@@ -229,8 +232,8 @@ static bool refuse_field(const struct npu_legal *c, const struct npu_field *fiel
 				field->kind == NPU_KIND_UINT && field->required, npu_count_text((uint64_t)max).text);
 }
 
-/* Whether no field is to be refused, without telling which: npu_field_fits() and the rule of legal_fields() with all that
- * the table says known to the compiler. Nearly every instruction is legal. */
+/* Whether no field is to be refused, without telling which: npu_field_fits() and the rule of legal_fields() with all
+ * that the table says known to the compiler. Nearly every instruction is legal. */
 #define REQUIRED                       (-1.0)
 #define NPU_REQUIRED                   0
 #define FITS(value, width)             ((uint64_t)(value) >> (width) == 0)

@@ -82,8 +82,8 @@ struct npu_macro_options {
 	/* The text of a file, malloc'ed; NULL when it cannot be read, with an error other than "no such file" in *err.
 	 * NULL: .include is refused. */
 	char *(*read)(void *context, const char *path, uint64_t *nbytes, struct npu_error *err);
-	/* The bytes of a file that a tensor names; NPU_MACRO_ANY_SIZE where they cannot be told (a pipe); false with an error.
-	 * NULL: such files are not looked at. */
+	/* The bytes of a file that a tensor names; NPU_MACRO_ANY_SIZE where they cannot be told (a pipe); false with an
+	 * error. NULL: such files are not looked at. */
 	bool (*size)(void *context, const char *path, uint64_t *nbytes, struct npu_error *err);
 	void *context;
 	uint32_t max_insns; /* 0: NPU_MACRO_MAX_INSNS */

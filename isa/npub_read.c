@@ -99,8 +99,8 @@ static bool read_header(struct reader *r)
 		return refuse(r, "version %" PRIu32 " of .npub; this program reads versions 1 to %d", r->version,
 			      NPU_NPUB_VERSION);
 	if (r->nbytes < fixed_bytes(r))
-		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header of %" PRIu64 " bytes", r->nbytes,
-			      fixed_bytes(r));
+		return refuse(r, "truncated: it ends at byte %" PRIu64 ", inside the header of %" PRIu64 " bytes",
+			      r->nbytes, fixed_bytes(r));
 	if (get32(b + 12) != nsections(r))
 		return refuse(r, "damaged: %" PRIu32 " sections, version %" PRIu32 " has %u", get32(b + 12), r->version,
 			      nsections(r));

@@ -41,8 +41,8 @@ static void init_paged(struct npu_piece_walk *walk, const struct npu_paged *p)
 	walk->rows = p->page_rows ? p->rows : 0;
 	walk->row_bytes = npu_dtype_bytes(dtype, p->cols);
 	walk->stride = p->row_stride ? p->row_stride : walk->row_bytes;
-	walk->whole_pages = !p->odd && !p->transpose && p->local_layout == NPU_LAYOUT_ROW && walk->stride == walk->row_bytes &&
-			    npu_matrix_is_dense(&walk->local);
+	walk->whole_pages = !p->odd && !p->transpose && p->local_layout == NPU_LAYOUT_ROW &&
+			    walk->stride == walk->row_bytes && npu_matrix_is_dense(&walk->local);
 }
 
 void npu_piece_walk_init(struct npu_piece_walk *walk, const struct npu_program *program, const struct npu_insn *insn)

@@ -273,8 +273,7 @@ static uint64_t bytes_in_group(const struct npu_placer *p, const struct memory *
 }
 
 /* In group g: inside it, or from its beginning on where it is larger than a group. */
-static uint64_t fit_in_group(struct npu_placer *p, const struct memory *m, uint64_t g, uint64_t bytes,
-			     uint64_t align)
+static uint64_t fit_in_group(struct npu_placer *p, const struct memory *m, uint64_t g, uint64_t bytes, uint64_t align)
 {
 	uint64_t from = g * m->group_bytes;
 	uint64_t to = from + (bytes > m->group_bytes ? bytes : m->group_bytes);
@@ -283,8 +282,7 @@ static uint64_t fit_in_group(struct npu_placer *p, const struct memory *m, uint6
 	return to <= m->bytes ? first_fit(p, m, from, to, bytes, align) : NOWHERE;
 }
 
-static uint64_t find_place(struct npu_placer *p, const struct memory *m, uint64_t bytes, uint64_t align,
-			   int64_t group)
+static uint64_t find_place(struct npu_placer *p, const struct memory *m, uint64_t bytes, uint64_t align, int64_t group)
 {
 	uint64_t groups = groups_of(m);
 	uint64_t at = NOWHERE;
@@ -333,8 +331,8 @@ static uint32_t index_of(const struct npu_place_request *r, uint32_t count, uint
 }
 
 /* One of `count` buffers of a request; false when there is no room (or an error of memory). */
-static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t count, uint32_t slot, bool packed,
-		      uint32_t now, struct npu_error *err)
+static bool place_one(struct npu_placer *p, const struct npu_place_request *r, uint32_t count, uint32_t slot,
+		      bool packed, uint32_t now, struct npu_error *err)
 {
 	struct memory m = memory_of(p, r->accum);
 	uint64_t bytes = taken_bytes(&m, r->bytes);
@@ -353,7 +351,8 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 		}
 	} else {
 		at = packed ? first_fit(p, &m, 0, m.bytes, bytes, align)
-			    : find_place(p, &m, bytes, align, r->group < 0 ? -1 : r->group + slot * (r->step ? r->step : 1));
+			    : find_place(p, &m, bytes, align,
+					 r->group < 0 ? -1 : r->group + slot * (r->step ? r->step : 1));
 	}
 	if (at == NOWHERE || !make_room(p, err))
 		return false;
@@ -372,8 +371,8 @@ static bool place_one(struct npu_placer *p, const struct npu_place_request *r, u
 	return true;
 }
 
-static bool place_all(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts, unsigned n,
-		      bool packed, uint32_t now, struct npu_error *err)
+static bool place_all(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts,
+		      unsigned n, bool packed, uint32_t now, struct npu_error *err)
 {
 	uint32_t before = p->nblocks;
 	bool ok = true;
@@ -387,8 +386,8 @@ static bool place_all(struct npu_placer *p, const struct npu_place_request *requ
 }
 
 /* Each request with that many buffers, in its groups or else packed. */
-static bool place_counts(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts, unsigned n,
-			 uint32_t now, struct npu_error *err)
+static bool place_counts(struct npu_placer *p, const struct npu_place_request *requests, const uint32_t *counts,
+			 unsigned n, uint32_t now, struct npu_error *err)
 {
 	return place_all(p, requests, counts, n, false, now, err) || place_all(p, requests, counts, n, true, now, err);
 }
@@ -449,8 +448,8 @@ static struct npu_text line_text(const struct npu_placed_line *l)
 	struct npu_text out;
 	const char *slash = l->file ? strrchr(l->file, '/') : NULL;
 	if (l->file)
-		snprintf(out.text, sizeof out.text, "%.*s:%" PRIu32, (int)sizeof out.text - 12, slash ? slash + 1 : l->file,
-			 l->line);
+		snprintf(out.text, sizeof out.text, "%.*s:%" PRIu32, (int)sizeof out.text - 12,
+			 slash ? slash + 1 : l->file, l->line);
 	else
 		snprintf(out.text, sizeof out.text, "line %" PRIu32, l->line);
 	return out;
@@ -545,8 +544,9 @@ static void note_request(struct npu_placer *p, struct map *map, const struct npu
 	if (place_one(p, r, count, slot, true, now, &ignored))
 		note_block(&p->blocks[p->nblocks - 1], map->memory, map->lacking, map->err);
 	else
-		npu_error_note(map->err, "  %-12s %-14s %12s bytes  does not fit", name_of(r->name, index_of(r, count, slot)).text,
-			       "", npu_count_text(taken_bytes(map->memory, r->bytes)).text);
+		npu_error_note(map->err, "  %-12s %-14s %12s bytes  does not fit",
+			       name_of(r->name, index_of(r, count, slot)).text, "",
+			       npu_count_text(taken_bytes(map->memory, r->bytes)).text);
 	map->lines++;
 }
 
@@ -641,8 +641,8 @@ static bool refuse_clash(const struct npu_placer *p, struct npu_error *err)
 	if (!b->declared.line)
 		snprintf(since.text, sizeof since.text, "#%" PRIu32, b->first);
 	return npu_fail(err, NPU_ERR_FIT, "%s lies on %s, %s:0x%" PRIx64 " to 0x%" PRIx64 ", which is alive from %s on",
-			name_of(p->clash->name, p->clash_slot).text, name_of(b->name, b->index).text, b->accum ? "acc" : "sram", b->at,
-			b->at + b->bytes, since.text);
+			name_of(p->clash->name, p->clash_slot).text, name_of(b->name, b->index).text,
+			b->accum ? "acc" : "sram", b->at, b->at + b->bytes, since.text);
 }
 
 bool npu_placer_clashes(const struct npu_placer *p, unsigned *request)

@@ -36,15 +36,16 @@ struct npu_place_request {
 	uint32_t *locals; /* [count] local addresses, written */
 	uint32_t *handles; /* [count] for npu_placer_release, written */
 	struct npu_placed_line declared; /* for the map */
-	uint32_t least;   /* buffers that must have room, the others up to `count` may go without; 0: all */
-	bool pair;        /* as many buffers as the request before this one has */
-	uint32_t *got;    /* buffers placed, least to count; NULL: nobody asks */
+	uint32_t least; /* buffers that must have room, the others up to `count` may go without; 0: all */
+	bool pair;      /* as many buffers as the request before this one has */
+	uint32_t *got;  /* buffers placed, least to count; NULL: nobody asks */
 };
 
 /* All of them, each in the group it prefers, or, where that leaves gaps too small for one of them, packed without
  * regard to groups. Fixed ones first. Where not all buffers have room, all requests get a second one before any gets a
  * third, the first request first. `now` is the instruction at which their lives begin. False: an error of code FIT
- * with a map of the memory that is too small, or the name of what lives where a fixed one should be; then nothing is placed. */
+ * with a map of the memory that is too small, or the name of what lives where a fixed one should be; then nothing is
+ * placed. */
 bool npu_placer_place(struct npu_placer *, const struct npu_place_request *, unsigned n, uint32_t now,
 		      struct npu_error *);
 /* Whether that failed for a fixed buffer where another one lives, and of which request. */

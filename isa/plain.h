@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of anybody as it may be shown. Names come from files that anybody wrote, and go to terminals, JSON and traces: what
- * is shown is valid UTF-8 on one line that steers nothing. Control characters, characters that turn the direction of text
- * or break lines, and bytes that are no UTF-8 become \xNN a byte, \n and \t, as the assembler's strings write them. A
- * backslash stays one: shown text is for reading, not for reading back. Showing shown text changes nothing. */
+/* Text of anybody as it may be shown. Names come from files that anybody wrote, and go to terminals, JSON and traces:
+ * what is shown is valid UTF-8 on one line that steers nothing. Control characters, characters that turn the direction
+ * of text or break lines, and bytes that are no UTF-8 become \xNN a byte, \n and \t, as the assembler's strings write
+ * them. A backslash stays one: shown text is for reading, not for reading back. Showing shown text changes nothing. */
 #ifndef NPU_ISA_PLAIN_H
 #define NPU_ISA_PLAIN_H
 

@@ -12,9 +12,16 @@
 extern "C" {
 #endif
 
-/* Names are at most NPU_MAX_NAME bytes long, files NPU_MAX_PATH; regions nest at most NPU_MAX_DEPTH deep, for reports name
- * them by their whole path. */
-enum { NPU_MAX_SEMS = 65535, NPU_SEM_MAX_COUNT = 65535, NPU_MAX_RANK = 5, NPU_MAX_NAME = 255, NPU_MAX_PATH = 4095, NPU_MAX_DEPTH = 64 };
+/* Names are at most NPU_MAX_NAME bytes long, files NPU_MAX_PATH; regions nest at most NPU_MAX_DEPTH deep, for reports
+ * name them by their whole path. */
+enum {
+	NPU_MAX_SEMS = 65535,
+	NPU_SEM_MAX_COUNT = 65535,
+	NPU_MAX_RANK = 5,
+	NPU_MAX_NAME = 255,
+	NPU_MAX_PATH = 4095,
+	NPU_MAX_DEPTH = 64
+};
 #define NPU_NO_REGION 0xffffffffu
 #define NPU_MAX_SEED  ((uint64_t)INT64_MAX)
 /* Ends of the address spaces: 40 bits of DRAM, 31 of SRAM, 31 of accumulators. */
@@ -44,7 +51,7 @@ struct npu_tensor {
 	enum npu_tensor_dir dir;
 	uint32_t rank;
 	uint64_t shape[NPU_MAX_RANK];
-	bool seeded; /* an input's contents, when values are made up, have a seed of their own */
+	bool seeded;   /* an input's contents, when values are made up, have a seed of their own */
 	uint64_t seed; /* at most NPU_MAX_SEED */
 };
 
@@ -116,11 +123,13 @@ struct npu_program {
 	const char *const *files;
 	const struct npu_call *calls; /* [ncalls] number 1 first */
 	struct npu_limits needs; /* what the program touches */
-	uint64_t hash;           /* of instructions, semaphores, tables, tensors but for their seeds: what decides time and how values follow */
+	uint64_t hash; /* of instructions, semaphores, tables, tensors but for their seeds: what decides time and how
+			  values follow */
 	void *arena;             /* owns all of the above */
 };
 
-/* Bytes of a tensor's elements in its layout; 0 when there are none, and when rank, shape or the result (above 2^40) is not legal. */
+/* Bytes of a tensor's elements in its layout; 0 when there are none, and when rank, shape or the result (above 2^40) is
+ * not legal. */
 uint64_t npu_tensor_bytes(const struct npu_tensor *);
 
 /* Collects a program; everything is copied. All functions may be called in any order before npu_assembly_finish, which
@@ -170,9 +179,9 @@ struct npu_limits npu_program_needs(const struct npu_program *);
 /* Refuses a program that needs more than the hardware has, with the numbers. */
 bool npu_program_fits(const struct npu_program *, const struct npu_limits *, struct npu_error *err);
 /* -- private -- */
-/* Makes every name one that can be shown (isa/plain.h), for a program whose names go to people and reports: of a name that
- * needs it, its shown form takes its place, cut to what a name may have. Two of those may then be the same. False when out
- * of memory. */
+/* Makes every name one that can be shown (isa/plain.h), for a program whose names go to people and reports: of a name
+ * that needs it, its shown form takes its place, cut to what a name may have. Two of those may then be the same. False
+ * when out of memory. */
 bool npu_program_show_names(struct npu_program *);
 /* -- npu.h -- */
 /* One instruction in flat text (no newline), into `out`, cut to `size`; returns the length it needs. */
@@ -196,8 +205,8 @@ uint64_t npu_program_encode(const struct npu_program *, uint8_t **out);
 /* Flat text form (.npu) alone. `file` is what errors call it. */
 struct npu_program *npu_asm_flat(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
 /* -- npu.h -- */
-/* Text (.npu), flat or macro assembly with the defaults of its parameters and no .include; buffers are placed in memories as
- * large as addresses reach. `file` is what errors call it. */
+/* Text (.npu), flat or macro assembly with the defaults of its parameters and no .include; buffers are placed in
+ * memories as large as addresses reach. `file` is what errors call it. */
 struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *file, struct npu_error *err);
 /* The same with parameters as "seq=512", and buffers placed in the memories of a machine; NULL: as above. */
 struct npu_program *npu_asm_macro(const char *text, uint64_t nbytes, const char *file, const struct npu_capacity *,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that a seed decides, the same on every host: splitmix64 (Steele, Lea and Flood, OOPSLA 2014), and orders drawn with it.
- * Programs, contents of tensors and sweeps are made of them, so a change here changes those. */
+/* Numbers that a seed decides, the same on every host: splitmix64 (Steele, Lea and Flood, OOPSLA 2014), and orders
+ * drawn with it. Programs, contents of tensors and sweeps are made of them, so a change here changes those. */
 #ifndef NPU_ISA_RANDOM_H
 #define NPU_ISA_RANDOM_H
 

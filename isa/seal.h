@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last steps of everything that makes programs: builder, assembler, reader of .npub. Private to isa/ but for the hash. */
+/* The last steps of everything that makes programs: builder, assembler, reader of .npub. Private to isa/ but for the
+ * hash. */
 #ifndef NPU_ISA_SEAL_H
 #define NPU_ISA_SEAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dimensions of a Transformer, as readers of configurations fill them in (traces/) and builders of operators read them
- * (kernels/model/): neither of those rooms may include the other. No weight and no time is here. */
+/* The dimensions of a Transformer, as readers of configurations fill them in (traces/) and builders of operators read
+ * them (kernels/model/): neither of those rooms may include the other. No weight and no time is here. */
 #ifndef NPU_ISA_TRANSFORMER_H
 #define NPU_ISA_TRANSFORMER_H
 
@@ -35,12 +35,12 @@ struct transformer {
 	uint32_t intermediate; /* of a dense MLP */
 	uint32_t max_context;  /* positions that it was made for; 0: not said */
 	enum transformer_activation activation;
-	bool gated;       /* the MLP multiplies an activated gate with a second projection */
-	bool tied;        /* the head is the embedding */
-	bool layer_norm;  /* LayerNorm with bias in place of RMSNorm */
-	bool parallel;    /* one norm feeds attention and MLP, which are added together */
-	bool post_norms;  /* a norm behind attention and one behind the MLP, too */
-	bool qk_norm;     /* a norm over each head of Q and of K */
+	bool gated;      /* the MLP multiplies an activated gate with a second projection */
+	bool tied;       /* the head is the embedding */
+	bool layer_norm; /* LayerNorm with bias in place of RMSNorm */
+	bool parallel;   /* one norm feeds attention and MLP, which are added together */
+	bool post_norms; /* a norm behind attention and one behind the MLP, too */
+	bool qk_norm;    /* a norm over each head of Q and of K */
 	bool qkv_bias, o_bias, mlp_bias, head_bias;
 	double attention_softcap, final_softcap; /* softcap x tanh(x / softcap) of scores, of logits */
 

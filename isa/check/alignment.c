@@ -51,8 +51,9 @@ static void write_texts(struct npu_checker *c, enum npu_check_kind kind, uint64_
 			continue;
 		f->text = npu_checker_text(c, "%s (%s) %s off the %s of %s%s%s: %s moved in vain",
 					   npu_check_insn_name(c, f->site[0].insn).text, f->site[0].operand,
-					   f->bytes.first % unit ? "begins" : "has a stride", unit_name(kind), npu_bytes_text(unit).text, f->bytes.name[0] ? ", in " : "",
-					   f->bytes.name, npu_number_of(f->cost, "byte").text);
+					   f->bytes.first % unit ? "begins" : "has a stride", unit_name(kind),
+					   npu_bytes_text(unit).text, f->bytes.name[0] ? ", in " : "", f->bytes.name,
+					   npu_number_of(f->cost, "byte").text);
 	}
 }
 

@@ -33,7 +33,8 @@ struct npu_checker {
 };
 
 /* The finding of this key. A new one is a copy of `like` with count 1, and *is_new: its texts are the caller's to set.
- * An old one counts one more. NULL when out of memory, or when there are enough of the kind. Pointers are good until the next call. */
+ * An old one counts one more. NULL when out of memory, or when there are enough of the kind. Pointers are good until
+ * the next call. */
 struct npu_finding *npu_checker_add(struct npu_checker *, const struct npu_finding_key *,
 				    const struct npu_finding *like, bool *is_new);
 /* Findings of one kind that are kept. */

@@ -88,8 +88,9 @@ static void tell_record(struct pages *p, enum npu_check_kind kind, const struct 
 	struct npu_finding like = { .nsites = placed,
 				    .site = { { e->insn, "", "comes after the record" } },
 				    .sem = NPU_CHECK_NOBODY,
-				    .record = p->c->program->page_place ? &p->c->program->page_place[e - p->c->program->pages]
-									: NULL };
+				    .record = p->c->program->page_place
+						  ? &p->c->program->page_place[e - p->c->program->pages]
+						  : NULL };
 	struct npu_finding_key key = { kind, { (uint64_t)e->pool << 32 | e->page, e->insn } };
 	struct npu_finding *f = npu_checker_add(p->c, &key, &like, &is_new);
 	if (f && is_new)
@@ -141,8 +142,8 @@ static const char *since_text(struct npu_checker *c, const struct page *page)
 	uint32_t before = c->program->pages[page->since].insn;
 	if (!place || !place->line)
 		return npu_checker_text(c, "by the record before #%" PRIu32, before);
-	return npu_checker_text(c, "by the record before #%" PRIu32 " (%s:%" PRIu32 ")", before, c->program->files[place->file],
-				place->line);
+	return npu_checker_text(c, "by the record before #%" PRIu32 " (%s:%" PRIu32 ")", before,
+				c->program->files[place->file], place->line);
 }
 
 /* An access to a page: through a block table, which says whose it is meant to be, or by its address. */
@@ -242,7 +243,8 @@ static void check_range(struct pages *p, const struct npu_range *r)
 		check_access(p, r);
 		return;
 	}
-	for (uint32_t i = 0; r->space == NPU_SPACE_DRAM && i < p->count; i = lower_bound(p, key_of(pool, UINT32_MAX) + 1)) {
+	for (uint32_t i = 0; r->space == NPU_SPACE_DRAM && i < p->count;
+	     i = lower_bound(p, key_of(pool, UINT32_MAX) + 1)) {
 		pool = (uint32_t)(p->pages[i].key >> 32);
 		const struct npu_tensor *t = &p->c->program->tensors[pool];
 		if (r->base < t->addr + t->bytes && npu_range_end(r) > t->addr)

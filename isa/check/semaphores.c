@@ -137,7 +137,8 @@ static bool is_behind(const struct npu_order *o, uint32_t insn)
 
 static void print_behind(const struct npu_checker *c, FILE *out)
 {
-	uint64_t all = count_behind(&c->order), most = c->options.waiting ? c->options.waiting : NPU_CHECK_WAITING, named = 0;
+	uint64_t all = count_behind(&c->order), most = c->options.waiting ? c->options.waiting : NPU_CHECK_WAITING,
+		 named = 0;
 	for (uint32_t i = 0; i < c->program->ninsns && named < most && named < all; i++)
 		if (is_behind(&c->order, i)) {
 			fputs("behind in its queue: ", out);
@@ -147,7 +148,8 @@ static void print_behind(const struct npu_checker *c, FILE *out)
 			named++;
 		}
 	if (all > named)
-		fprintf(out, "behind in their queues: %s more (--all names them)\n", npu_number_of(all - named, "instruction").text);
+		fprintf(out, "behind in their queues: %s more (--all names them)\n",
+			npu_number_of(all - named, "instruction").text);
 }
 
 static const char *deadlock_notes(struct npu_checker *c)

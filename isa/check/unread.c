@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions that work in vain: nobody reads a byte of all that they write before it is overwritten or given up. The
- * program is walked from its end to its beginning, with the bytes that from there on are written before they are read. */
+ * program is walked from its end to its beginning, with the bytes that from there on are written before they are read.
+ */
 #include "isa/check/byteset.h"
 #include "isa/check/checker.h"
 
@@ -72,8 +73,8 @@ static void change(struct unread *u, const struct npu_range *r)
 	}
 }
 
-/* Whether an instruction writes, and nothing of that is read; steps over it. The reads of an instruction come before its
- * writes, so in this direction after them. */
+/* Whether an instruction writes, and nothing of that is read; steps over it. The reads of an instruction come before
+ * its writes, so in this direction after them. */
 static bool step_back(struct unread *u, uint32_t insn, bool *writes)
 {
 	const struct npu_ranges *all = &u->c->ranges;
@@ -105,8 +106,9 @@ static void tell(struct npu_checker *c, uint32_t insn)
 					     npu_check_holder(c->program, insn, space, r->base) };
 	f->text = npu_checker_text(c, "nobody reads what %s writes: %s%s%s", npu_check_insn_name(c, insn).text,
 				   f->bytes.name, f->bytes.name[0] ? ", " : "", npu_check_bytes_name(&f->bytes).text);
-	f->notes = npu_checker_text(c, "what other instructions of this kind write is read: is an address wrong, here or "
-				       "where it should be read?");
+	f->notes =
+	    npu_checker_text(c, "what other instructions of this kind write is read: is an address wrong, here or "
+				"where it should be read?");
 }
 
 /* A program of which nothing is read, as one that only measures loads, is as it was meant: only those are told of whose

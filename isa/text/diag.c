@@ -84,8 +84,8 @@ static void note_line(struct npu_error *err, const struct place *place, const ch
 		used += show(&at, end, text + used, &columns);
 		width += columns;
 	}
-	npu_error_note(err, "%5" PRIu32 " | %s%.*s%s", place->line, from > place->line_begin ? "... " : "", (int)used, text,
-		       at < end ? " ..." : "");
+	npu_error_note(err, "%5" PRIu32 " | %s%.*s%s", place->line, from > place->line_begin ? "... " : "", (int)used,
+		       text, at < end ? " ..." : "");
 }
 
 /* The line of [begin, end), and that underlined. */

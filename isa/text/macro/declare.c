@@ -151,7 +151,8 @@ static bool take_dram(struct npu_mac *s, const struct npu_mac_decl *d, uint64_t 
 }
 
 /* bytes=: room behind the elements, of which nothing else is placed. */
-static bool read_tensor_bytes(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o, uint64_t *out)
+static bool read_tensor_bytes(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o,
+			      uint64_t *out)
 {
 	int64_t bytes = (int64_t)o->bytes;
 	if (d->bytes && !npu_mac_int_in(s, d->bytes, "bytes", (int64_t)o->bytes, (int64_t)NPU_DRAM_LIMIT, &bytes))
@@ -160,7 +161,8 @@ static bool read_tensor_bytes(struct npu_mac *s, const struct npu_mac_decl *d, c
 	return true;
 }
 
-static bool read_seed(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o, struct npu_tensor *t)
+static bool read_seed(struct npu_mac *s, const struct npu_mac_decl *d, const struct npu_mac_object *o,
+		      struct npu_tensor *t)
 {
 	int64_t seed;
 	if (!d->seed)
@@ -315,7 +317,8 @@ static bool read_local_options(struct npu_mac *s, const struct npu_mac_decl *d, 
 	if (d->align && !npu_mac_int_in(s, d->align, "align", 1, 1 << 20, &align))
 		return false;
 	if (align & (align - 1))
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->align->span, "align is %" PRId64 ": a power of two", align);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->align->span, "align is %" PRId64 ": a power of two",
+					 align);
 	if (o->at >= 0 && o->at % align)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->at->span,
 					 "at is %" PRId64 ", and align=%" PRId64 " does not divide it", o->at, align);
@@ -334,7 +337,8 @@ static bool refuse_over(struct npu_mac *s, const struct npu_mac_node *node, cons
 static const struct npu_mac_object *whole_array(struct npu_mac *s, const struct npu_mac_decl *d)
 {
 	const struct npu_mac_node *node = d->over;
-	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n && d->array ? npu_mac_bound(s, node->symbol) : NULL;
+	const struct npu_mac_binding *b =
+	    node->kind == NPU_MAC_NAME && !node->n && d->array ? npu_mac_bound(s, node->symbol) : NULL;
 	const struct npu_mac_object *o = b && b->value.kind == NPU_MAC_OBJECT ? b->value.object : NULL;
 	return o && o->kind == NPU_MAC_BUFFER_OBJECT && o->array && !o->room ? o : NULL;
 }
@@ -359,8 +363,8 @@ static bool lay_over(struct npu_mac *s, const struct npu_mac_decl *d, struct npu
 	if (each && under->freed)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s was freed", under->name);
 	if (each && under->count < o->count)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s has %" PRIu32 " of them, %s %" PRIu32, under->name, under->count,
-					 o->name, o->count);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s has %" PRIu32 " of them, %s %" PRIu32,
+					 under->name, under->count, o->name, o->count);
 	if (!each) {
 		if (!npu_mac_view_of(s, d->over, &at))
 			return false;
@@ -369,12 +373,13 @@ static bool lay_over(struct npu_mac *s, const struct npu_mac_decl *d, struct npu
 			return refuse_over(s, d->over, "a buffer of .sram or .acc, or a slice of one");
 	}
 	if (under->accum != o->accum)
-		return refuse_over(s, d->over, o->accum ? "a buffer of the accumulators here" : "a buffer of SRAM here");
+		return refuse_over(s, d->over,
+				   o->accum ? "a buffer of the accumulators here" : "a buffer of SRAM here");
 	room = each ? under->bytes : bytes_behind(under, at.addr);
 	needs = each ? o->bytes : o->bytes * o->count;
 	if (needs > room)
-		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->over->span, "%s takes %s bytes, and %s has %s there", o->name,
-					 npu_count_text(needs).text, under->name, npu_count_text(room).text);
+		return npu_mac_refuse_as(s, NPU_ERR_FIT, d->over->span, "%s takes %s bytes, and %s has %s there",
+					 o->name, npu_count_text(needs).text, under->name, npu_count_text(room).text);
 	for (uint32_t i = 0; i < o->count; i++)
 		o->locals[i] = each ? under->locals[i] : (uint32_t)(at.addr + i * o->bytes);
 	o->over = under->over ? under->over : under;
@@ -424,7 +429,8 @@ static bool refuse_clash(struct npu_mac *s, const struct npu_error *fit, unsigne
 	const struct npu_mac_object *o = s->pending;
 	while (request-- && o->next)
 		o = o->next;
-	return npu_mac_refuse_as(s, fit->code, o->span, "%s: .free that before, another at= here, or over= instead where it is meant",
+	return npu_mac_refuse_as(s, fit->code, o->span,
+				 "%s: .free that before, another at= here, or over= instead where it is meant",
 				 fit->text);
 }
 
@@ -509,7 +515,8 @@ bool npu_mac_place_pending(struct npu_mac *s)
 
 static bool free_buffer(struct npu_mac *s, const struct npu_mac_node *node, uint32_t line)
 {
-	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? npu_mac_bound(s, node->symbol) : NULL;
+	const struct npu_mac_binding *b =
+	    node->kind == NPU_MAC_NAME && !node->n ? npu_mac_bound(s, node->symbol) : NULL;
 	if (!b || b->value.kind != NPU_MAC_OBJECT || b->value.object->kind != NPU_MAC_BUFFER_OBJECT)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span,
 					 ".free takes the name of a buffer, or of an array%s",
@@ -605,7 +612,8 @@ static bool declare_buffer(struct npu_mac *s, const struct npu_mac_decl *d)
 	    !npu_mac_int_in(s, d->last, "an instruction", 0, UINT32_MAX, &last))
 		return false;
 	if (first > last)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "alive for instructions %" PRId64 "..%" PRId64, first, last);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->span, "alive for instructions %" PRId64 "..%" PRId64,
+					 first, last);
 	if (last > s->last_end) {
 		s->last_buffer = d->span;
 		s->last_end = (uint32_t)last;

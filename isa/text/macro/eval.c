@@ -195,8 +195,7 @@ static bool refuse_word(struct npu_mac *s, const struct npu_mac_node *node, cons
 	for (unsigned i = 0; i < choices->n && used < sizeof list; i++)
 		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? "|" : "", choices->names[i]);
 	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "%s is none of %s%s%s%s", word, list,
-				 nearest ? "; did you mean " : "", nearest ? nearest : "",
-				 nearest ? "?" : "");
+				 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 /* A word that the other side can never be is a misspelt one. */
@@ -494,7 +493,8 @@ bool npu_mac_value(struct npu_mac *s, const struct npu_mac_node *node, struct np
 		out->kind = NPU_MAC_SEM;
 		return npu_mac_sem_of(s, node, &out->sem);
 	}
-	bool offset = node->kind == NPU_MAC_BINARY && (node->op == '+' || node->op == '-') && is_object_name(s, node->a);
+	bool offset =
+	    node->kind == NPU_MAC_BINARY && (node->op == '+' || node->op == '-') && is_object_name(s, node->a);
 	if (is_object_name(s, node) || node->kind == NPU_MAC_ADDRESS || offset) {
 		struct npu_mac_view view;
 		out->kind = NPU_MAC_VIEW;

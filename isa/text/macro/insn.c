@@ -229,7 +229,9 @@ static bool learn_turns(struct making *m, struct npu_mac_mode *mode)
 
 static struct npu_mac_mode *mode_of(struct making *m)
 {
-	struct npu_mac_mode key = { .given = m->given, .nonzero = m->nonzero, .several = m->several, .names = m->names };
+	struct npu_mac_mode key = {
+		.given = m->given, .nonzero = m->nonzero, .several = m->several, .names = m->names
+	};
 	struct npu_mac_mode **modes = &m->facts->modes;
 	for (unsigned i = 0; i < m->npositional; i++)
 		key.turned |= (unsigned)(m->nodes[i] && m->views[i].turned) << i;
@@ -721,7 +723,8 @@ static uint32_t record_call(struct npu_mac *s, struct npu_mac_frame *f)
 	while (f && f->kind != NPU_MAC_IN_MACRO)
 		f = f->below;
 	if (f && !f->call)
-		f->call = npu_assembly_call(s->assembly, f->symbol->name, f->use->file, f->use->line, record_call(s, f->below));
+		f->call = npu_assembly_call(s->assembly, f->symbol->name, f->use->file, f->use->line,
+					    record_call(s, f->below));
 	return f ? f->call : 0;
 }
 

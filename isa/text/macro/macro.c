@@ -91,11 +91,11 @@ static bool bind_capacity(struct npu_mac *s)
 		const char *name;
 		uint64_t value;
 	} keys[] = {
-		{ "matrix.rows", c->array_rows },           { "matrix.cols", c->array_cols },
-		{ "vector.lanes", c->vector_lanes },        { "accum.size", c->limits.accum_bytes },
-		{ "accum.banks", c->accum_banks },          { "sram.size", c->limits.sram_bytes },
-		{ "sram.groups", c->sram_groups },          { "sram.bank_bytes", c->sram_word_bytes },
-		{ "dma.load_channels", c->load_channels },  { "dma.store_channels", c->store_channels },
+		{ "matrix.rows", c->array_rows },          { "matrix.cols", c->array_cols },
+		{ "vector.lanes", c->vector_lanes },       { "accum.size", c->limits.accum_bytes },
+		{ "accum.banks", c->accum_banks },         { "sram.size", c->limits.sram_bytes },
+		{ "sram.groups", c->sram_groups },         { "sram.bank_bytes", c->sram_word_bytes },
+		{ "dma.load_channels", c->load_channels }, { "dma.store_channels", c->store_channels },
 	};
 	bool ok = true;
 	for (unsigned i = 0; i < sizeof keys / sizeof keys[0] && ok; i++) {
@@ -237,8 +237,9 @@ static bool finish(struct npu_mac *s, struct npu_macro *m, const struct npu_sour
 	if (s->region_depth)
 		return npu_mac_refuse(s, s->regions[s->region_depth - 1], "a .region without its .endregion");
 	if (s->last_end > s->ninsns)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, s->last_buffer, "alive until instruction %" PRIu32 " of %" PRIu64,
-					 s->last_end, (uint64_t)s->ninsns);
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, s->last_buffer,
+					 "alive until instruction %" PRIu32 " of %" PRIu64, s->last_end,
+					 (uint64_t)s->ninsns);
 	if (!check_params(s) || !keep_results(s, m))
 		return false;
 	m->program = npu_assembly_finish(s->assembly, s->err);
@@ -345,8 +346,8 @@ static int64_t first_below(struct probe *probe, int64_t given)
 	return 0;
 }
 
-/* "t=480 would fit, t=512 would not": parameters by which the buffers become small enough, in whole columns of the array
- * where there is such a value, else in multiples of 16, else at all. */
+/* "t=480 would fit, t=512 would not": parameters by which the buffers become small enough, in whole columns of the
+ * array where there is such a value, else in multiples of 16, else at all. */
 static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 {
 	enum { MOST_PARAMS = 16, MOST_WORK = 4000000, BLOCK = 16 };
@@ -371,8 +372,10 @@ static void note_fits(const struct npu_mac *s, const struct npu_source *source)
 		/* the next one is at most what was given, which does not fit */
 		int64_t next = bisected && fits + unit < given ? fits + unit : given;
 		if (unit > 1)
-			npu_error_note(s->err, "  %s=%" PRId64 " would fit, the largest multiple of %" PRId64 "; %s=%" PRId64
-					       " would not", p->name, fits, unit, p->name, next);
+			npu_error_note(s->err,
+				       "  %s=%" PRId64 " would fit, the largest multiple of %" PRId64 "; %s=%" PRId64
+				       " would not",
+				       p->name, fits, unit, p->name, next);
 		else
 			npu_error_note(s->err, "  %s=%" PRId64 " would fit; %s=%" PRId64 " would not", p->name, fits,
 				       p->name, next);

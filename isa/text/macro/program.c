@@ -21,8 +21,9 @@ struct npu_program *npu_asm_text(const char *text, uint64_t nbytes, const char *
 	return assemble(text, nbytes, file, NULL, err);
 }
 
-struct npu_program *npu_asm_macro(const char *text, uint64_t nbytes, const char *file, const struct npu_capacity *capacity,
-				  const char *const *params, unsigned nparams, struct npu_error *err)
+struct npu_program *npu_asm_macro(const char *text, uint64_t nbytes, const char *file,
+				  const struct npu_capacity *capacity, const char *const *params, unsigned nparams,
+				  struct npu_error *err)
 {
 	const struct npu_macro_options options = { .capacity = capacity, .params = params, .nparams = nparams };
 	return assemble(text, nbytes, file, &options, err);

@@ -459,10 +459,12 @@ static bool read_loc(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	for (unsigned n = 0; npu_mac_is_word(s, "within"); n++) {
 		struct npu_mac_within *use = npu_mac_alloc(s, 1, sizeof *use);
 		if (n == NPU_MAX_DEPTH)
-			return npu_mac_refuse(s, npu_mac_here(s), "macros are used in each other more than %d deep", NPU_MAX_DEPTH);
+			return npu_mac_refuse(s, npu_mac_here(s), "macros are used in each other more than %d deep",
+					      NPU_MAX_DEPTH);
 		npu_mac_advance(s);
 		if (!use || !(use->name = npu_mac_read_string(s, "the name of a macro in quotes")) ||
-		    !(use->file = npu_mac_read_string(s, "the file that uses it in quotes")) || !read_into(s, &use->line))
+		    !(use->file = npu_mac_read_string(s, "the file that uses it in quotes")) ||
+		    !read_into(s, &use->line))
 			return false;
 		*end = use;
 		end = &use->around;
@@ -481,8 +483,8 @@ static bool read_include(struct npu_mac *s, struct npu_mac_stmt *stmt)
 	if (s->blocks)
 		return npu_mac_refuse(s, stmt->span, ".include stands outside of .for, .if and .macro");
 	s->missing |= s->cursor.token.kind != NPU_TOKEN_STRING;
-	return (stmt->plain.text = npu_mac_read_string(s, stmt->plain.once ? "a file in quotes" : "once, or a file in quotes")) !=
-	       NULL;
+	return (stmt->plain.text = npu_mac_read_string(s, stmt->plain.once ? "a file in quotes"
+									   : "once, or a file in quotes")) != NULL;
 }
 
 /* ---- blocks ---- */

@@ -84,7 +84,8 @@ static bool check_turns(struct npu_mac *s, const struct npu_mac_stmt *stmt, uint
 		    s, NPU_ERR_FIT, stmt->span,
 		    "%s turns of %s instruction%s each, but a program has at most %s: larger tiles or "
 		    "shorter lengths need fewer",
-		    npu_count_text(turns).text, npu_count_text(insns).text, insns == 1 ? "" : "s", npu_count_text(s->max_insns).text);
+		    npu_count_text(turns).text, npu_count_text(insns).text, insns == 1 ? "" : "s",
+		    npu_count_text(s->max_insns).text);
 	if (turns > s->max_turns - s->turns_run)
 		return npu_mac_refuse_as(s, NPU_ERR_FIT, stmt->span,
 					 "%s turns: all loops and macros together have at most %s",
@@ -183,9 +184,12 @@ static bool run_macro(struct npu_mac *s, struct npu_mac_stmt *stmt)
 				      NPU_MAC_MAX_DEPTH, m->name->name);
 	if (!read_args(s, stmt, m, values, given) || !count_turn(s, stmt->span))
 		return false;
-	struct npu_mac_frame frame = {
-		.kind = NPU_MAC_IN_MACRO, .symbol = m->name, .span = stmt->span, .use = stmt, .args = values, .below = s->frame
-	};
+	struct npu_mac_frame frame = { .kind = NPU_MAC_IN_MACRO,
+				       .symbol = m->name,
+				       .span = stmt->span,
+				       .use = stmt,
+				       .args = values,
+				       .below = s->frame };
 	bool ok = true;
 	s->macros++;
 	s->macro_frame = ++s->frames;
@@ -364,8 +368,8 @@ static bool find_file(struct npu_mac *s, const char *name, struct npu_mac_span s
 	return true;
 }
 
-/* The last step before *end, which moves in front of it; what . and .. mean is passed over. Empty at the beginning of the path;
- * NULL where .. goes beyond it. */
+/* The last step before *end, which moves in front of it; what . and .. mean is passed over. Empty at the beginning of
+ * the path; NULL where .. goes beyond it. */
 static const char *last_step(const char *path, const char **end, const char **step_end)
 {
 	unsigned skip = 0;

@@ -71,7 +71,8 @@ static void args_text(const struct npu_mac_frame *f, char *out, size_t size)
 			used += (size_t)snprintf(out + used, size - used, "%s %s=%s", used ? "," : "", name, v->word);
 		else if (object_of(v))
 			used += (size_t)snprintf(out + used, size - used, "%s %s=%s%s", used ? "," : "", name,
-						 object_of(v)->name, v->kind == NPU_MAC_VIEW && !v->view->whole ? "[...]" : "");
+						 object_of(v)->name,
+						 v->kind == NPU_MAC_VIEW && !v->view->whole ? "[...]" : "");
 	}
 }
 
@@ -90,8 +91,8 @@ static void note_frames(struct npu_mac *s)
 			break;
 		case NPU_MAC_IN_MACRO:
 			args_text(f, args, sizeof args);
-			npu_error_note(s->err, "  in macro %s%s%s, used at %s", f->symbol->name,
-				       *args ? " with" : "", args, where.text);
+			npu_error_note(s->err, "  in macro %s%s%s, used at %s", f->symbol->name, *args ? " with" : "",
+				       args, where.text);
 			break;
 		case NPU_MAC_IN_FILE:
 			npu_error_note(s->err, "  included at %s", where.text);

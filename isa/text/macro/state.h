@@ -53,7 +53,8 @@ struct npu_mac_object {
 	uint32_t *buffers;           /* [count] in the program; NPU_MAC_MISSING: not declared yet */
 	uint32_t room;               /* of arrays that are declared one by one */
 	struct npu_mac_object *next; /* waits for a place */
-	const struct npu_mac_object *over; /* whose bytes it has, for which the program has no name of its own; NULL: its own */
+	const struct npu_mac_object
+	    *over; /* whose bytes it has, for which the program has no name of its own; NULL: its own */
 	const struct npu_mac_frame *frame; /* in which it was declared, while that lasts */
 };
 
@@ -138,8 +139,8 @@ struct npu_mac_frame {
 	int64_t value;
 	struct npu_mac_span span; /* of .for, of the call, of .include */
 	uint32_t turn;            /* of a loop: index into turns, 0: not recorded yet */
-	const struct npu_mac_stmt *use; /* of a macro, */
-	uint32_t call;                  /* and its number, 0: not recorded yet */
+	const struct npu_mac_stmt *use;   /* of a macro, */
+	uint32_t call;                    /* and its number, 0: not recorded yet */
 	const struct npu_mac_value *args; /* of a macro: those of its parameters that are bound */
 	unsigned nargs;
 	struct npu_mac_frame *below;
@@ -261,8 +262,8 @@ void npu_mac_pool_fini(struct npu_mac *);
 struct npu_mac_symbol *npu_mac_symbol(struct npu_mac *, const char *name, uint64_t length);
 struct npu_mac_binding *npu_mac_bind(struct npu_mac *, struct npu_mac_symbol *, struct npu_mac_value,
 				     struct npu_mac_span);
-/* What a name means here: what this macro (outside of macros: this block) or the file calls so. Where a macro is used its
- * names mean nothing. NULL: nothing. */
+/* What a name means here: what this macro (outside of macros: this block) or the file calls so. Where a macro is used
+ * its names mean nothing. NULL: nothing. */
 struct npu_mac_binding *npu_mac_bound(const struct npu_mac *, const struct npu_mac_symbol *);
 /* A copy of a view, which the binding that it goes into frees. */
 struct npu_mac_view *npu_mac_keep_view(struct npu_mac *, const struct npu_mac_view *);

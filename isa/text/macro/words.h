@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of macro assembly as its parser has them, for editors that colour it. Mnemonics, fields and named values are
- * isa/field.h's. */
+/* The words of macro assembly as its parser has them, for editors that colour it. Mnemonics, fields and named values
+ * are isa/field.h's. */
 #ifndef NPU_ISA_TEXT_MACRO_WORDS_H
 #define NPU_ISA_TEXT_MACRO_WORDS_H
 
