@@ -117,12 +117,12 @@ bool attn_reference(const struct attn *, struct npu_reference_io *);
 
 /* What happens to the values of online softmax beyond the roundings of flash_attention. */
 struct attn_noise {
-	double exp_error; /* relative error of exp */
-	double splits;    /* parts of the keys that are merged; 0, 1: one */
-	bool converted;   /* K and V are products, rounded to fp16 */
-	bool integers;    /* Q and P are rounded to int8 with a scale a row */
-	uint64_t parts;          /* of the columns of V, each with scales of its own */
-	const double *v_scales;  /* [parts, seq] */
+	double exp_error;       /* relative error of exp */
+	double splits;          /* parts of the keys that are merged; 0, 1: one */
+	bool converted;         /* K and V are products, rounded to fp16 */
+	bool integers;          /* Q and P are rounded to int8 with a scale a row */
+	uint64_t parts;         /* of the columns of V, each with scales of its own */
+	const double *v_scales; /* [parts, seq] */
 };
 /* How far O may lie from its reference; K and V of kv head after kv head. */
 bool attn_bound(const struct attn *, const double *Q, const double *K, const double *V, const struct attn_noise *,

@@ -53,8 +53,8 @@ struct product {
 	bool transpose_b;
 	enum npu_dtype type; /* of both */
 };
-/* bound[m, n]: how far each element may be off whose products and sums are rounded to fp32, in any order; 0 for int8, whose sums
- * are exact. False when out of memory. */
+/* bound[m, n]: how far each element may be off whose products and sums are rounded to fp32, in any order; 0 for int8,
+ * whose sums are exact. False when out of memory. */
 bool product_bound(const struct product *, double *bound);
 
 #endif

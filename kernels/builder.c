@@ -99,8 +99,8 @@ void npu_builder_discard(struct npu_builder *b)
 	free(b);
 }
 
-/* Counts one more of what a program has; false with an error when it is one too many. So a loop without an end finds one
- * before memory does. */
+/* Counts one more of what a program has; false with an error when it is one too many. So a loop without an end finds
+ * one before memory does. */
 static bool one_more(struct npu_builder *b, uint32_t *count, uint32_t most, const char *what)
 {
 	if (npu_builder_failed(b))
@@ -298,8 +298,8 @@ static uint32_t place_at(struct npu_builder *b, const char *name, uint64_t bytes
 		uint64_t from = npu_local_offset(o->local);
 		if (o->live && npu_is_acc(o->local) == accum && at < from + o->bytes && from < at + whole)
 			return npu_fail(&b->error, NPU_ERR_FIT,
-					"%s needs %s bytes at %s:0x%x, where %s lies, 0x%" PRIx64 " to 0x%" PRIx64, name,
-					npu_count_text(whole).text, memory, at, o->name, from, from + o->bytes);
+					"%s needs %s bytes at %s:0x%x, where %s lies, 0x%" PRIx64 " to 0x%" PRIx64,
+					name, npu_count_text(whole).text, memory, at, o->name, from, from + o->bytes);
 	}
 	return place_single(b, name, whole, -1, accum, at, 0);
 }
@@ -308,7 +308,8 @@ static uint32_t place_aligned(struct npu_builder *b, const char *name, uint64_t 
 			      bool accum)
 {
 	if (!npu_builder_failed(b) && (align == 0 || align & (align - 1)))
-		return npu_fail(&b->error, NPU_ERR_OPERAND, "%s: an alignment of %u, which is no power of two", name, align);
+		return npu_fail(&b->error, NPU_ERR_OPERAND, "%s: an alignment of %u, which is no power of two", name,
+				align);
 	return place_single(b, name, bytes, group, accum, -1, align);
 }
 
@@ -358,8 +359,9 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 	uint64_t at = fixed == NPU_ANYWHERE ? align_up(b->dram_used, DRAM_ALIGN) : fixed;
 	uint64_t capacity = b->capacity.limits.dram_bytes;
 	if (fixed != NPU_ANYWHERE && (at > capacity || bytes > capacity - at)) {
-		npu_fail(&b->error, NPU_ERR_FIT, "%s %s does not fit: %s bytes at dram:0x%" PRIx64 ", but DRAM ends at 0x%" PRIx64,
-			 what, name, npu_count_text(bytes).text, at, capacity);
+		npu_fail(&b->error, NPU_ERR_FIT,
+			 "%s %s does not fit: %s bytes at dram:0x%" PRIx64 ", but DRAM ends at 0x%" PRIx64, what, name,
+			 npu_count_text(bytes).text, at, capacity);
 		return 0;
 	}
 	if (at > capacity || bytes > capacity - at) {
@@ -374,8 +376,9 @@ static uint64_t take_dram(struct npu_builder *b, const char *what, const char *n
 	return at;
 }
 
-static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
-				  unsigned rank, const uint64_t *shape, const struct npu_tensor_options *);
+static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype,
+				  enum npu_tensor_dir dir, unsigned rank, const uint64_t *shape,
+				  const struct npu_tensor_options *);
 
 struct npu_dram npu_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
 			   unsigned rank, const uint64_t *shape)
@@ -395,7 +398,8 @@ struct npu_dram npu_tensor_with(struct npu_builder *b, const char *name, enum np
 {
 	struct npu_tensor_options o = { .size = sizeof o };
 	if (given && given->size < offsetof(struct npu_tensor_options, placed) + sizeof o.placed) {
-		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: options of %u bytes: size is sizeof(struct npu_tensor_options)",
+		npu_builder_fail(b, NPU_ERR_OPERAND,
+				 "tensor %s: options of %u bytes: size is sizeof(struct npu_tensor_options)",
 				 name ? name : "without a name", given->size);
 		return (struct npu_dram){ 0 };
 	}
@@ -409,21 +413,28 @@ struct npu_dram npu_tensor_with(struct npu_builder *b, const char *name, enum np
 	if (given)
 		memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
 	if (o.seed && !o.seeded) {
-		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: a seed, and seeded is 0", name ? name : "without a name");
+		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s: a seed, and seeded is 0",
+				 name ? name : "without a name");
 		return (struct npu_dram){ 0 };
 	}
 	return add_tensor(b, name, dtype, dir, rank, shape, &o);
 }
 
-static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype, enum npu_tensor_dir dir,
-				  unsigned rank, const uint64_t *shape, const struct npu_tensor_options *o)
+static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum npu_dtype dtype,
+				  enum npu_tensor_dir dir, unsigned rank, const uint64_t *shape,
+				  const struct npu_tensor_options *o)
 {
 	uint32_t layout = o->layout;
 	uint64_t bytes = o->bytes;
 	if (!one_more(b, &b->ntensors, MAX_TENSORS, "tensors"))
 		return (struct npu_dram){ 0 };
-	struct npu_tensor t = { .name = name, .dtype = dtype, .dir = dir, .rank = rank, .layout = layout,
-				.seeded = o->seeded, .seed = o->seeded ? o->seed : 0 };
+	struct npu_tensor t = { .name = name,
+				.dtype = dtype,
+				.dir = dir,
+				.rank = rank,
+				.layout = layout,
+				.seeded = o->seeded,
+				.seed = o->seeded ? o->seed : 0 };
 	if (rank < 1 || rank > NPU_MAX_RANK) {
 		npu_fail(&b->error, NPU_ERR_OPERAND, "tensor %s has %u dimensions, 1 to %d are possible",
 			 name ? name : "without a name", rank, NPU_MAX_RANK);
@@ -440,7 +451,8 @@ static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum 
 	if (layout != NPU_LAYOUT_ROW && npu_tensor_bytes(&t) > t.bytes)
 		t.bytes = npu_tensor_bytes(&t);
 	if (bytes && bytes < t.bytes) {
-		npu_builder_fail(b, NPU_ERR_OPERAND, "tensor %s takes %" PRIu64 " bytes, more than the %" PRIu64 " given",
+		npu_builder_fail(b, NPU_ERR_OPERAND,
+				 "tensor %s takes %" PRIu64 " bytes, more than the %" PRIu64 " given",
 				 name ? name : "without a name", t.bytes, bytes);
 		return (struct npu_dram){ 0 };
 	}
@@ -498,7 +510,8 @@ struct npu_semaphore npu_semaphore_max(struct npu_builder *b, const char *name, 
 	if (!one_more(b, &b->nsems, NPU_MAX_SEMS, "semaphores"))
 		return (struct npu_semaphore){ 0 };
 	if (max < 1 || max > SEM_MAX || initial > max) {
-		npu_fail(&b->error, NPU_ERR_SEMAPHORE, "semaphore %s: initial count %u, max %u; at most max, and that 1 to %d",
+		npu_fail(&b->error, NPU_ERR_SEMAPHORE,
+			 "semaphore %s: initial count %u, max %u; at most max, and that 1 to %d",
 			 name ? name : "without a name", initial, max, SEM_MAX);
 		return (struct npu_semaphore){ 0 };
 	}
@@ -507,8 +520,8 @@ struct npu_semaphore npu_semaphore_max(struct npu_builder *b, const char *name, 
 	return (struct npu_semaphore){ (uint16_t)sem, 1 };
 }
 
-/* vsnprintf for text and %u alone, as the names of regions mostly are, of which there may be as many as tiles; false, and
- * the arguments untouched, when it is more or too long. */
+/* vsnprintf for text and %u alone, as the names of regions mostly are, of which there may be as many as tiles; false,
+ * and the arguments untouched, when it is more or too long. */
 static bool format_numbers(char *out, size_t size, const char *format, va_list args)
 {
 	va_list numbers;
@@ -549,8 +562,8 @@ void npu_region(struct npu_builder *b, const char *format, ...)
 	if (!one_more(b, &b->nregions, NPU_MAX_INSNS, "regions"))
 		return;
 	if (b->depth == NPU_MAX_DEPTH) {
-		npu_fail(&b->error, NPU_ERR_OPERAND, "the region \"%s\" lies too deep: regions nest at most %d deep", name,
-			 NPU_MAX_DEPTH);
+		npu_fail(&b->error, NPU_ERR_OPERAND, "the region \"%s\" lies too deep: regions nest at most %d deep",
+			 name, NPU_MAX_DEPTH);
 		return;
 	}
 	if (!b->open && !(b->open = calloc(NPU_MAX_DEPTH, sizeof *b->open))) {

@@ -37,23 +37,23 @@ struct npu_dram npu_tensor(struct npu_builder *, const char *name, enum npu_dtyp
 /* The same in a layout, NPU_LAYOUT_*, of its two innermost dimensions, at an address: views overlap. NPU_ANYWHERE: as
  * above. */
 #define NPU_ANYWHERE UINT64_MAX
-struct npu_dram npu_tensor_at(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
-			      const uint64_t *shape, uint32_t layout, uint64_t at);
+struct npu_dram npu_tensor_at(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir,
+			      unsigned rank, const uint64_t *shape, uint32_t layout, uint64_t at);
 
-/* What .tensor says more: `size` is sizeof(struct npu_tensor_options), so that later versions may add to its end; what is 0
- * is as npu_tensor has it. A file of contents is none of the program, which may be run where that file is not: --tensor
- * NAME=FILE names it. */
+/* What .tensor says more: `size` is sizeof(struct npu_tensor_options), so that later versions may add to its end; what
+ * is 0 is as npu_tensor has it. A file of contents is none of the program, which may be run where that file is not:
+ * --tensor NAME=FILE names it. */
 struct npu_tensor_options {
 	uint32_t size;
 	uint32_t layout; /* NPU_LAYOUT_* */
 	uint64_t bytes;  /* more than its elements take, as room behind them; 0: just those */
 	uint64_t at;     /* its address, where `placed` */
 	uint32_t placed; /* 1: at `at`, which may be 0 */
-	uint32_t seeded; /* 1: `seed` decides the contents of this input that --values makes up, and --seed adds to it */
+	uint32_t seeded; /* 1: `seed` decides what --values makes up for this input, and --seed adds to it */
 	uint64_t seed;   /* at most 2^63 - 1 */
 };
-struct npu_dram npu_tensor_with(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir, unsigned rank,
-				const uint64_t *shape, const struct npu_tensor_options *);
+struct npu_dram npu_tensor_with(struct npu_builder *, const char *name, enum npu_dtype, enum npu_tensor_dir,
+				unsigned rank, const uint64_t *shape, const struct npu_tensor_options *);
 
 /* A buffer of local memory, aligned to the bank word. `group`: SRAM group (or accumulator bank) to prefer, modulo their
  * number; -1 the emptiest. A buffer that its group cannot hold goes to another one, or across several. Its address, or

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Y = X * W, a convolution without padding, as a product whose A is never stored: the DMA gathers its rows out of X (im2col). X
- * is [batch, height, width, channels], W [filter_h, filter_w, channels, filters], Y [batch, out_h, out_w, filters].
+/* Y = X * W, a convolution without padding, as a product whose A is never stored: the DMA gathers its rows out of X
+ * (im2col). X is [batch, height, width, channels], W [filter_h, filter_w, channels, filters], Y [batch, out_h, out_w,
+ * filters].
  *
  *   m = batch x out_h x out_w positions, n = filters, k = filter_h x filter_w x channels
  *   for i in tiles of m
  *     for j in tiles of n
  *       for l in tiles of k
- *         load    a = the elements l of the windows at positions i: one for each row of Y and position of W that they touch
+ *         load    a = elements l of the windows at positions i: one a row of Y and position of W that they touch
  *         load    b = W[l, j]
  *         matmul  acc (+)= a b
  *       vcopy   y = acc              int8: acc is stored as it is
  *       store   Y[i, j] = y
  *
- * Windows that overlap load what they share once each: X is read filter_h x filter_w / stride^2 times, about, and again for each
- * tile of n. Where positions follow one another in X (1 x 1 without stride), or windows do not overlap, one load takes more. */
+ * Windows that overlap load what they share once each: X is read filter_h x filter_w / stride^2 times, about, and again
+ * for each tile of n. Where positions follow one another in X (1 x 1 without stride), or windows do not overlap, one
+ * load takes more. */
 #include "kernels/bound.h"
 #include "kernels/kernels.h"
 #include "kernels/params.h"
@@ -34,7 +36,8 @@ static const struct npu_param params[] = {
 	[FILTER_H] = PARAM_INT("filter_h", 3, 1, MAX_LENGTH, "row", "rows of a filter, no more than height"),
 	[FILTER_W] = PARAM_INT("filter_w", 3, 1, MAX_LENGTH, "column", "columns of a filter, no more than width"),
 	[FILTERS] = PARAM_INT("filters", 64, 1, MAX_LENGTH, "element", "filters: elements a position of Y"),
-	[STRIDE] = PARAM_INT("stride", 1, 1, MAX_LENGTH, "position", "positions of X from one window to the next, both ways"),
+	[STRIDE] =
+	    PARAM_INT("stride", 1, 1, MAX_LENGTH, "position", "positions of X from one window to the next, both ways"),
 	[DTYPE] = PARAM_OPERANDS,
 	[TILE_M] = PARAM_TILE("tile_m", "positions a tile of Y"),
 	[TILE_N] = PARAM_TILE("tile_n", "filters a tile of W and Y"),
@@ -68,8 +71,8 @@ struct step {
 	uint32_t b_at;
 };
 
-/* Elements of a window that one load takes of several positions: those that follow one another in X, unless the next position's
- * begin among them, for the rows of a DMA instruction may not overlap. */
+/* Elements of a window that one load takes of several positions: those that follow one another in X, unless the next
+ * position's begin among them, for the rows of a DMA instruction may not overlap. */
 static uint64_t run_of_window(const struct conv *c)
 {
 	uint64_t apart = c->row > 1 ? c->stride * c->channels : UINT64_MAX;
@@ -82,9 +85,14 @@ static struct conv conv_of(const struct npu_args *args)
 {
 	const int64_t *v = args->value;
 	struct conv c = {
-		.batch = (uint64_t)v[BATCH], .height = (uint64_t)v[HEIGHT], .width = (uint64_t)v[WIDTH],
-		.channels = (uint64_t)v[CHANNELS], .filter_h = (uint64_t)v[FILTER_H], .filter_w = (uint64_t)v[FILTER_W],
-		.n = (uint64_t)v[FILTERS], .stride = (uint64_t)v[STRIDE],
+		.batch = (uint64_t)v[BATCH],
+		.height = (uint64_t)v[HEIGHT],
+		.width = (uint64_t)v[WIDTH],
+		.channels = (uint64_t)v[CHANNELS],
+		.filter_h = (uint64_t)v[FILTER_H],
+		.filter_w = (uint64_t)v[FILTER_W],
+		.n = (uint64_t)v[FILTERS],
+		.stride = (uint64_t)v[STRIDE],
 	};
 	c.out_h = (c.height - c.filter_h) / c.stride + 1;
 	c.out_w = (c.width - c.filter_w) / c.stride + 1;
@@ -94,7 +102,8 @@ static struct conv conv_of(const struct npu_args *args)
 	c.tile_m = tile_within((uint64_t)v[TILE_M], c.m);
 	c.tile_n = tile_within((uint64_t)v[TILE_N], c.n);
 	c.tile_k = tile_within((uint64_t)v[TILE_K], c.k);
-	/* The next row of Y begins stride rows of X further down; in X its first window then follows the last one evenly. */
+	/* The next row of Y begins stride rows of X further down; in X its first window then follows the last one
+	 * evenly. */
 	bool rows_join = c.out_w == c.width, images_join = rows_join && c.out_h * c.stride == c.height;
 	c.row = images_join ? c.m : rows_join ? c.out_h * c.out_w : c.out_w;
 	c.window = run_of_window(&c);
@@ -152,7 +161,8 @@ static bool check(const struct npu_args *args, struct npu_error *err)
 {
 	const int64_t *v = args->value;
 	if (v[FILTER_H] > v[HEIGHT])
-		return npu_fail(err, NPU_ERR_VALUE, "filter_h=%d: more than height=%d", (int)v[FILTER_H], (int)v[HEIGHT]);
+		return npu_fail(err, NPU_ERR_VALUE, "filter_h=%d: more than height=%d", (int)v[FILTER_H],
+				(int)v[HEIGHT]);
 	if (v[FILTER_W] > v[WIDTH])
 		return npu_fail(err, NPU_ERR_VALUE, "filter_w=%d: more than width=%d", (int)v[FILTER_W], (int)v[WIDTH]);
 	/* Before their product: each of them is below 2^20. */
@@ -163,13 +173,15 @@ static bool check(const struct npu_args *args, struct npu_error *err)
 	double out_h = (double)((v[HEIGHT] - v[FILTER_H]) / v[STRIDE] + 1);
 	double m = (double)v[BATCH] * out_h * (double)((v[WIDTH] - v[FILTER_W]) / v[STRIDE] + 1);
 	if (m > MAX_LENGTH)
-		return npu_fail(err, NPU_ERR_VALUE, "height=%d: %.0f positions of Y, %d at most would be right", (int)v[HEIGHT], m,
-				MAX_LENGTH);
+		return npu_fail(err, NPU_ERR_VALUE, "height=%d: %.0f positions of Y, %d at most would be right",
+				(int)v[HEIGHT], m, MAX_LENGTH);
 	double x = (double)v[BATCH] * (double)v[HEIGHT] * (double)v[WIDTH] * (double)v[CHANNELS];
 	if (x > 0x1p36)
-		return npu_fail(err, NPU_ERR_VALUE, "height=%d: X has %.0f elements, 2^36 at most would be right", (int)v[HEIGHT], x);
+		return npu_fail(err, NPU_ERR_VALUE, "height=%d: X has %.0f elements, 2^36 at most would be right",
+				(int)v[HEIGHT], x);
 	if ((double)v[STRIDE] * (double)v[CHANNELS] * 2 > UINT32_MAX)
-		return npu_fail(err, NPU_ERR_VALUE, "stride=%d: windows lie too far apart for a DMA instruction", (int)v[STRIDE]);
+		return npu_fail(err, NPU_ERR_VALUE, "stride=%d: windows lie too far apart for a DMA instruction",
+				(int)v[STRIDE]);
 	return true;
 }
 
@@ -226,14 +238,22 @@ static void load(const struct conv *c, const struct step *s)
 		.dtype = c->in,
 	};
 	gather(c, s);
-	npu_emit(c->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = b }, &(struct npu_order){ .post = { s->ab.full } });
+	npu_emit(c->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = b },
+		 &(struct npu_order){ .post = { s->ab.full } });
 }
 
 static void multiply(const struct conv *c, const struct step *s)
 {
 	struct npu_matmul product = {
-		.dst = s->acc.at, .a = s->ab.at, .b = s->b_at, .m = s->m, .n = s->n, .k = s->k,
-		.a_type = c->in, .b_type = c->in, .accumulate = !s->first,
+		.dst = s->acc.at,
+		.a = s->ab.at,
+		.b = s->b_at,
+		.m = s->m,
+		.n = s->n,
+		.k = s->k,
+		.a_type = c->in,
+		.b_type = c->in,
+		.accumulate = !s->first,
 	};
 	struct npu_order order = {
 		.wait = { s->ab.full, s->first ? s->acc.free : NPU_NO_SEMAPHORE },
@@ -246,8 +266,13 @@ static void finish(const struct conv *c, const struct step *s)
 {
 	struct slot from = c->in == NPU_INT8 ? s->acc : s->y;
 	if (c->in != NPU_INT8) {
-		struct npu_un copy = { .dst = s->y.at, .a = s->acc.at, .scale = 1, .rows = s->m, .cols = s->n,
-				       .dst_type = c->out, .a_type = NPU_FP32 };
+		struct npu_un copy = { .dst = s->y.at,
+				       .a = s->acc.at,
+				       .scale = 1,
+				       .rows = s->m,
+				       .cols = s->n,
+				       .dst_type = c->out,
+				       .a_type = NPU_FP32 };
 		npu_emit(c->b, &(struct npu_insn){ .op = NPU_OP_VCOPY, .un = copy },
 			 &(struct npu_order){ .wait = { s->acc.full, s->y.free }, .post = { s->acc.free, s->y.full } });
 	}

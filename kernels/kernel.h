@@ -73,8 +73,8 @@ struct npu_kernel {
 	/* Of plug-ins without `bound`: the same for every element, as a share of the largest finite magnitude in the
 	 * reference of that output. 0: exact. */
 	double tolerance;
-	/* How large the values are that `--values` makes up for an input, as a share of the usual ones: scales of integers
-	 * that would otherwise stand for numbers of a hundred and more. NULL: 1 for all. */
+	/* How large the values are that `--values` makes up for an input, as a share of the usual ones: scales of
+	 * integers that would otherwise stand for numbers of a hundred and more. NULL: 1 for all. */
 	double (*magnitude)(const struct npu_args *, const char *tensor);
 };
 /* -- private -- */

@@ -53,7 +53,8 @@ static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct n
 		insns += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
 	insns += tiles + tiles + masked * (p->group - 1); /* scores, softmax */
 	insns += p->softcap > 0 ? tiles : 0;
-	/* On the array: q8; scales of q, weights and p8, their product and sum; rescales and additions. Else product; rescales. */
+	/* On the array: q8; scales of q, weights and p8, their product and sum; rescales and additions. Else product;
+	 * rescales. */
 	if (p->mode == PAGED_MATRIX)
 		insns += 1 + tiles * (1 + 4 * halves) + 2 * (tiles - splits);
 	else

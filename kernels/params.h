@@ -53,7 +53,7 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 	PARAM_DERIVED("kv_heads", 1, MAX_HEADS, "head", "key and value heads, a divisor of heads; default heads")
 #define PARAM_HEAD_DIM PARAM_INT("head_dim", 128, 1, MAX_HEAD_DIM, "element", "elements a head")
 #define PARAM_SOFTCAP                                                                                                  \
-	PARAM_INT("softcap", 0, 0, 1024, "",                                                                        \
+	PARAM_INT("softcap", 0, 0, 1024, "",                                                                           \
 		  "scaled scores become softcap x tanh(score / softcap), as Gemma 2 has them; 0: they stay")
 #define PARAM_TILE_Q    PARAM_TILE("tile_q", "query rows a tile")
 #define PARAM_TILE_KV   PARAM_TILE("tile_kv", "key and value rows a tile")

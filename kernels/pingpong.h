@@ -54,9 +54,9 @@ void ring_init_full(struct npu_builder *, struct ring *, const char *name);
 /* Gives the buffers back. */
 void ring_release(struct npu_builder *, const struct ring *);
 
-/* Where more than `few` channels serve large tiles at once, all of them come late and their rows meet in the banks of the
- * DRAM: a semaphore that each load of such a tile waits for and posts; none where there are few channels, or the tiles,
- * of `bytes`, are small. It orders no bytes. */
+/* Where more than `few` channels serve large tiles at once, all of them come late and their rows meet in the banks of
+ * the DRAM: a semaphore that each load of such a tile waits for and posts; none where there are few channels, or the
+ * tiles, of `bytes`, are small. It orders no bytes. */
 struct npu_semaphore loads_in_turn(struct npu_builder *, unsigned few, uint64_t bytes);
 
 /* The slot of turn `t`: tiles pass through the slots round robin. */

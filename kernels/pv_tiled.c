@@ -44,7 +44,8 @@ static bool place(struct pv *p)
 	uint64_t turns = rows * tiles_of(a->seq, a->tile_kv);
 	unsigned n = load_slots(a->buffers, turns), results = result_slots(a->buffers, rows);
 	uint64_t steps = tile_steps(capacity, a->tile_q, a->tile_q, a->dim, a->dim, a->tile_kv, a->tile_kv);
-	unsigned panel = tile_panel(capacity, steps, turns, n, probs + v, results * o), fewest = panel > 1 ? n * panel : 1;
+	unsigned panel = tile_panel(capacity, steps, turns, n, probs + v, results * o),
+		 fewest = panel > 1 ? n * panel : 1;
 	if (!rows)
 		return true;
 	if (!a->seq) {

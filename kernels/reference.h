@@ -22,7 +22,8 @@ struct npu_reference_io {
 };
 
 /* -- npu.h -- */
-/* A tensor of exactly `count` elements, NULL when there is none of that name and size; to write, one that is an output. */
+/* A tensor of exactly `count` elements, NULL when there is none of that name and size; to write, one that is an output.
+ */
 const double *npu_reference_read(const struct npu_reference_io *, const char *name, uint64_t count);
 double *npu_reference_write(const struct npu_reference_io *, const char *name, uint64_t count);
 

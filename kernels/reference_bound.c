@@ -193,8 +193,8 @@ static double operand_error(const struct attention *x, uint64_t row, double quer
 	return (1.001 * n * most / (2 * 127) + 8 * U * query) * key;
 }
 
-/* tanh has a slope of at most 1, and x tanh'(x) is below 1/2: what comes in grows no larger. With 1 - 2 / (1 + exp(2x)) an error
- * of exp costs at most half of it, roundings 5 U. */
+/* tanh has a slope of at most 1, and x tanh'(x) is below 1/2: what comes in grows no larger. With 1 - 2 / (1 + exp(2x))
+ * an error of exp costs at most half of it, roundings 5 U. */
 static double softcap_error(const struct attention *x)
 {
 	return x->a.softcap * (0.501 * x->noise.exp_error + 6 * U);
@@ -226,16 +226,18 @@ static struct row probabilities(const struct attention *x, uint64_t row, uint64_
 	return r;
 }
 
-/* Roundings on the way of a row. Online softmax rescales once for each tile, and multiplies by 1 / sum. Merged splits are
- * weighed by an exp of their own and added. */
+/* Roundings on the way of a row. Online softmax rescales once for each tile, and multiplies by 1 / sum. Merged splits
+ * are weighed by an exp of their own and added. */
 static struct weights attention_weights(const struct attention *x, const struct row *r)
 {
 	const struct attn *a = &x->a;
 	double n = (double)(r->see.end - r->see.first);
 	if (!x->online)
-		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->noise.exp_error, n + 1, lane_sum(a->seq) };
+		return (struct weights){ r->error + 2.001 * U * r->most, 1, x->noise.exp_error, n + 1,
+					 lane_sum(a->seq) };
 	double tiles = (double)(tiles_of(r->see.end, a->tile_kv) - r->see.first / a->tile_kv);
-	double merged = x->noise.splits > 1 ? 1 : 0, more = merged * (x->noise.splits + 4) + (x->noise.integers ? 4 * tiles : 0);
+	double merged = x->noise.splits > 1 ? 1 : 0,
+	       more = merged * (x->noise.splits + 4) + (x->noise.integers ? 4 * tiles : 0);
 	return (struct weights){ r->error + (4.001 + 2.001 * merged) * U * r->most, tiles + merged, x->noise.exp_error,
 				 n + tiles + 2 + more, lane_sum(a->tile_kv) + 2 * tiles + more };
 }
@@ -250,8 +252,8 @@ static double wild_bound(const struct attention *x, struct visible see, uint64_t
 	return INFINITY;
 }
 
-/* Of a tile and half of the columns: half a step of the row, times what it is multiplied with; p[0..n) are the weights of
- * the keys from `from` on. */
+/* Of a tile and half of the columns: half a step of the row, times what it is multiplied with; p[0..n) are the weights
+ * of the keys from `from` on. */
 static void add_coarse(const struct attention *x, uint64_t part, uint64_t from, uint64_t n, const double *p)
 {
 	uint64_t cols = x->a.dim / x->noise.parts, first = part * cols;

@@ -52,7 +52,7 @@ static const struct npu_param swiglu_params[] = {
 	PARAM_ROW_TILE, PARAM_BUFFERING,
 };
 static const struct npu_param softcap_params[] = {
-	PARAM_ROWS,     PARAM_COLS,     PARAM_FLOATS, PARAM_INT("cap", 30, 1, 1024, "", "largest magnitude of Y"),
+	PARAM_ROWS,     PARAM_COLS,      PARAM_FLOATS, PARAM_INT("cap", 30, 1, 1024, "", "largest magnitude of Y"),
 	PARAM_ROW_TILE, PARAM_BUFFERING,
 };
 static const struct npu_param plain_params[] = { PARAM_ROWS, PARAM_COLS, PARAM_FLOATS, PARAM_ROW_TILE,

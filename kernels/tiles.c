@@ -68,7 +68,8 @@ unsigned tile_panel(const struct npu_capacity *c, uint64_t steps, uint64_t turns
 	while (panel < PANEL_BUFFERS && panel * steps < enough)
 		panel *= 2;
 	panel = (unsigned)least(panel, tiles_of(turns, buffers));
-	uint64_t room = c->limits.sram_bytes > others ? (c->limits.sram_bytes - others) / (buffers * (bytes + padding)) : 0;
+	uint64_t room =
+	    c->limits.sram_bytes > others ? (c->limits.sram_bytes - others) / (buffers * (bytes + padding)) : 0;
 	panel = (unsigned)least(panel, room);
 	return panel > 1 ? panel : 1;
 }

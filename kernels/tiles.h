@@ -23,8 +23,8 @@ struct tile_cost {
 	uint64_t dram;  /* bytes of whole granules that all loads and stores move, about */
 	uint64_t array; /* steps of the array: rows that stream, for each tile of weights that it holds at once */
 	uint64_t tiles; /* that the program works through, for what may be widened */
-	/* Bytes more that a second buffer of results is worth where they are stored from the accumulators and those have
-	 * room for one: the array stands still while they are stored. 0 where they have room for two. */
+	/* Bytes more that a second buffer of results is worth where they are stored from the accumulators and those
+	 * have room for one: the array stands still while they are stored. 0 where they have room for two. */
 	uint64_t second;
 };
 typedef struct tile_cost tile_costing(const struct npu_capacity *, const struct npu_args *);
@@ -47,8 +47,8 @@ unsigned tile_panel(const struct npu_capacity *, uint64_t steps, uint64_t turns,
  * largest product that fits with one buffer of each, of equal ones the first dimension largest; or smaller tiles that
  * leave room for more second buffers, if they cost about the same, or what a second buffer of results is worth. Then
  * those of TILE_LARGEST that may be widened are, as long as that costs no more, leaves as many second buffers and
- * WIDE_TILES tiles: the first dimension, and once it is as wide as it may be the second. An error gives the buffers that
- * do not fit with the smallest tiles that were possible, and what this rule chooses with one named tile fewer. */
+ * WIDE_TILES tiles: the first dimension, and once it is as wide as it may be the second. An error gives the buffers
+ * that do not fit with the smallest tiles that were possible, and what this rule chooses with one named tile fewer. */
 bool tiles_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, const struct tile_dim *,
 		   unsigned ndims, tile_trial *, tile_costing *, struct npu_error *);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions in the words of the assembly, for kernels outside this tree: npu_load(b, .local = k, .dram = K.addr, ...).
- * The build writes these words into npu.h, from isa/npu.def; here is what they call. */
+/* Instructions in the words of the assembly, for kernels outside this tree: npu_load(b, .local = k, .dram = K.addr,
+ * ...). The build writes these words into npu.h, from isa/npu.def; here is what they call. */
 #ifndef NPU_KERNELS_WORDS_H
 #define NPU_KERNELS_WORDS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results that nothing adds to: a sum over no elements, rows that see no key. Zeros are made once and stored wherever they
- * are wanted; nothing is loaded or multiplied. */
+/* Results that nothing adds to: a sum over no elements, rows that see no key. Zeros are made once and stored wherever
+ * they are wanted; nothing is loaded or multiplied. */
 #ifndef NPU_KERNELS_ZEROS_H
 #define NPU_KERNELS_ZEROS_H
 

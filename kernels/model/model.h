@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole model as a list of kernels: which operators a step takes, with which kernel and parameters, how often; and what
- * its weights, caches and activations take in DRAM. It knows no cycle. */
+/* A whole model as a list of kernels: which operators a step takes, with which kernel and parameters, how often; and
+ * what its weights, caches and activations take in DRAM. It knows no cycle. */
 #ifndef NPU_KERNELS_MODEL_H
 #define NPU_KERNELS_MODEL_H
 
@@ -17,7 +17,7 @@ struct model_ask {
 	uint32_t context; /* decode: positions that a new token sees, its own included; prefill: tokens of the prompt */
 	uint32_t batch;   /* sequences, each of `context` */
 	enum model_type weights;
-	uint32_t group;   /* weights along k that share a scale; 0: all of a column do */
+	uint32_t group; /* weights along k that share a scale; 0: all of a column do */
 	enum model_type kv;
 	uint32_t page;    /* tokens a page of the KV cache */
 	bool kv_apart;    /* K of all pages before V of all pages, else side by side in a page */
@@ -49,8 +49,8 @@ uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *
 /* Elements of a quantised latent that share a scale. */
 enum { MODEL_LATENT_GROUP = 64 };
 
-/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent, with a scale for
- * each MODEL_LATENT_GROUP elements where it is quantised. */
+/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent, with a
+ * scale for each MODEL_LATENT_GROUP elements where it is quantised. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
 /* Whole pages of all layers and sequences; a windowed layer keeps its window. UINT64_MAX where that would be more. */
 uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);
@@ -61,37 +61,37 @@ uint64_t model_activation_bytes(const struct transformer *, const struct model_a
 
 /* Layers of one kind have the same operators with the same parameters. */
 struct model_section {
-	char name[48];   /* "embedding", "layer", "layer (window 4096)", "head" */
-	uint32_t count;  /* layers; 1 outside of them */
-	uint32_t first;  /* the first layer of the kind; 0 outside of them */
+	char name[48];  /* "embedding", "layer", "layer (window 4096)", "head" */
+	uint32_t count; /* layers; 1 outside of them */
+	uint32_t first; /* the first layer of the kind; 0 outside of them */
 	bool is_layer, windowed, moe;
 };
 
 enum { MODEL_ARGS = 16, MODEL_ARG = 32 };
 struct model_op {
-	char name[32];               /* "qkv_proj" */
+	char name[32]; /* "qkv_proj" */
 	unsigned section;
-	uint32_t repeat;             /* times a section */
+	uint32_t repeat; /* times a section */
 	const char *kernel;
 	char args[MODEL_ARGS][MODEL_ARG]; /* "m=1" */
 	unsigned nargs;
-	const char *along;           /* a parameter in which cost is linear but for its ends; NULL: none */
-	uint64_t weight_bytes;       /* read by one of them */
+	const char *along;     /* a parameter in which cost is linear but for its ends; NULL: none */
+	uint64_t weight_bytes; /* read by one of them */
 };
 
 enum { MODEL_SECTIONS = 8, MODEL_OPS = 256 };
 struct model_plan {
 	struct model_section sections[MODEL_SECTIONS]; /* in the order of a step; kinds of layers by their first one */
 	unsigned nsections;
-	struct model_op ops[MODEL_OPS];                /* in order, section by section */
+	struct model_op ops[MODEL_OPS]; /* in order, section by section */
 	unsigned nops;
-	uint8_t section_of[TRANSFORMER_LAYERS_MAX];    /* of each layer */
-	char notes[8][256];                            /* what the figures leave out */
+	uint8_t section_of[TRANSFORMER_LAYERS_MAX]; /* of each layer */
+	char notes[8][256];                         /* what the figures leave out */
 	unsigned nnotes;
 };
 
-/* The operators of a step, with kernels that suit the capacities. False with an error that names the field or parameter that no
- * kernel can do. */
+/* The operators of a step, with kernels that suit the capacities. False with an error that names the field or parameter
+ * that no kernel can do. */
 bool model_plan(const struct transformer *, const struct model_ask *, const struct npu_capacity *, struct model_plan *,
 		struct npu_error *);
 

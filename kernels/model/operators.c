@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows up to which the weights pass once with all rows of activations in a quarter of SRAM (gemv); more are tiled (gemm). */
+/* Rows up to which the weights pass once with all rows of activations in a quarter of SRAM (gemv); more are tiled
+ * (gemm). */
 enum { FEW_ROWS = 128 };
 
 struct build {
@@ -114,7 +115,10 @@ static void rotate(struct build *b, uint64_t heads, uint64_t dim)
 	op->along = "rows";
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* ---- attention ---- */
 
@@ -193,9 +197,10 @@ static void attention(struct build *b, bool windowed)
 	project(b, "o_proj", 1, b->tokens, t->hidden, q, t->o_bias);
 }
 
-/* The latent of a token is the key and the value of every head, so heads of one token are rows of one product: scores, softmax
- * and sums pass it twice. The projections of a head to and from the latent are products of their own. A quantised latent is
- * the second operand of those two products; the sums' scales are as many and cost as much whichever way their groups lie. */
+/* The latent of a token is the key and the value of every head, so heads of one token are rows of one product: scores,
+ * softmax and sums pass it twice. The projections of a head to and from the latent are products of their own. A
+ * quantised latent is the second operand of those two products; the sums' scales are as many and cost as much whichever
+ * way their groups lie. */
 static void latent_decode(struct build *b)
 {
 	const struct transformer *t = b->t;
@@ -277,7 +282,8 @@ static void mlp(struct build *b, const char *prefix, uint64_t count, uint64_t ro
 	project(b, name, count, rows, t->hidden, intermediate, t->mlp_bias);
 }
 
-/* Routing is even: tokens x experts_used choices over as many experts as there can be, those that get one more first. */
+/* Routing is even: tokens x experts_used choices over as many experts as there can be, those that get one more first.
+ */
 static void experts(struct build *b)
 {
 	const struct transformer *t = b->t;
@@ -346,7 +352,8 @@ static void layers(struct build *b)
 			if (windowed)
 				snprintf(window, sizeof window, "window %" PRIu32, t->window);
 			snprintf(s->name, sizeof s->name, "layer%s%s%s%s%s", windowed || t->moe[i] ? " (" : "", window,
-				 windowed && t->moe[i] ? ", " : "", t->moe[i] ? "experts" : "", windowed || t->moe[i] ? ")" : "");
+				 windowed && t->moe[i] ? ", " : "", t->moe[i] ? "experts" : "",
+				 windowed || t->moe[i] ? ")" : "");
 			s->first = i;
 			s->is_layer = true;
 			s->windowed = windowed;
@@ -380,8 +387,8 @@ static void notes(struct build *b)
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another");
 	if (t->predict_layers)
-		note(b, "%" PRIu32 " more layer%s that predict%s later tokens: neither counted nor run", t->predict_layers,
-		     t->predict_layers == 1 ? "" : "s", t->predict_layers == 1 ? "s" : "");
+		note(b, "%" PRIu32 " more layer%s that predict%s later tokens: neither counted nor run",
+		     t->predict_layers, t->predict_layers == 1 ? "" : "s", t->predict_layers == 1 ? "s" : "");
 }
 
 /* Each logit by itself, so rows may be as long as suits SRAM. */
@@ -398,20 +405,26 @@ static void cap_logits(struct build *b)
 static bool check(const struct transformer *t, const struct model_ask *ask, struct npu_error *err)
 {
 	if (model_tokens(ask) > TRANSFORMER_WIDTH_MAX)
-		return npu_fail(err, NPU_ERR_VALUE, "batch=%" PRIu32 ": %" PRIu64 " tokens a step, %d at most would be right",
-				ask->batch, model_tokens(ask), TRANSFORMER_WIDTH_MAX);
+		return npu_fail(err, NPU_ERR_VALUE,
+				"batch=%" PRIu32 ": %" PRIu64 " tokens a step, %d at most would be right", ask->batch,
+				model_tokens(ask), TRANSFORMER_WIDTH_MAX);
 	if (t->kv_rank && ask->kv == MODEL_INT4)
-		return npu_fail(err, NPU_ERR_VALUE, "kv=int4: the latent cache of %s has 16 or 8 bits; kv=fp16 or kv=int8 would be right",
+		return npu_fail(err, NPU_ERR_VALUE,
+				"kv=int4: the latent cache of %s has 16 or 8 bits; kv=fp16 or kv=int8 would be right",
 				t->family);
 	if (t->kv_rank && ask->kv_to_array)
-		return npu_fail(err, NPU_ERR_VALUE, "dequant=matrix: the vector engine makes fp16 of the latent of %s, which is key and "
-				"value at once; dequant=vector would be right", t->family);
+		return npu_fail(err, NPU_ERR_VALUE,
+				"dequant=matrix: the vector engine makes fp16 of the latent of %s, which is key and "
+				"value at once; dequant=vector would be right",
+				t->family);
 	if (ask->kv_to_array && ask->kv == MODEL_FP16)
-		return npu_fail(err, NPU_ERR_VALUE, "dequant=matrix: has no effect with kv=fp16, only with int8 or int4");
+		return npu_fail(err, NPU_ERR_VALUE,
+				"dequant=matrix: has no effect with kv=fp16, only with int8 or int4");
 	if (t->gated ? t->activation == TRANSFORMER_RELU : t->activation != TRANSFORMER_GELU)
-		return npu_fail(err, NPU_ERR_VALUE, "hidden_act: no kernel does the %s of an MLP %s a gate; silu and gelu with a gate, "
-				"gelu without would be right", t->activation == TRANSFORMER_RELU ? "relu" : "silu",
-				t->gated ? "with" : "without");
+		return npu_fail(err, NPU_ERR_VALUE,
+				"hidden_act: no kernel does the %s of an MLP %s a gate; silu and gelu with a gate, "
+				"gelu without would be right",
+				t->activation == TRANSFORMER_RELU ? "relu" : "silu", t->gated ? "with" : "without");
 	return true;
 }
 

@@ -209,13 +209,17 @@ uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask
 	for (uint32_t i = 0; i < t->layers; i++) {
 		uint64_t tokens = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
 		/* Whole pages; a window that does not begin with a page needs part of one more. */
-		uint64_t pages = (tokens + ask->page - 1) / ask->page + (tokens < ask->context && tokens % ask->page == 0);
+		uint64_t pages =
+		    (tokens + ask->page - 1) / ask->page + (tokens < ask->context && tokens % ask->page == 0);
 		total = sum_of(total, product((uint64_t)ask->batch * pages, ask->page * token));
 	}
 	return total;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 uint64_t model_activation_bytes(const struct transformer *t, const struct model_ask *ask)
 {
