@@ -156,6 +156,15 @@ static const struct request *find_request(const struct dram *d, uint8_t port, ui
 	return NULL;
 }
 
+/* Could a decision from ch->due on, which has been put off, change what is told of the piece before `to`? Data follows its
+ * command late; and a bank whose burst goes is not refreshed by then unless another refresh begins. */
+static bool matters(const struct dram *d, const struct channel *ch, const struct piece *p, uint64_t to)
+{
+	bool writes = ch->queue[1].used || ch->writes_outside;
+	uint64_t gap = writes ? min64(d->plan.data_gap[0], d->plan.data_gap[1]) : d->plan.data_gap[0];
+	return ch->due + gap < to || ch->refresh_due < to || (p->accepted >= NEVER && p->visible < to);
+}
+
 void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uint64_t to,
 		  void (*emit)(void *ctx, enum dram_wait, uint64_t from, uint64_t to), void *ctx)
 {
@@ -165,7 +174,9 @@ void dram_explain(struct dram *d, uint8_t port, uint32_t tag, uint64_t from, uin
 		const struct piece *p = piece_of(d, q->first_piece + i);
 		if (p->request != q->id) /* its slot holds a younger one */
 			continue;
-		dram_catch_up(d, &d->channel[p->channel], to);
+		struct channel *ch = &d->channel[p->channel];
+		if (matters(d, ch, p, to))
+			dram_catch_up(d, ch, to);
 		uint64_t end = i + 1 < q->pieces ? min64(to, p->done) : to;
 		if (runs.to < end)
 			explain_piece(d, p, end, &runs);
