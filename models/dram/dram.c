@@ -166,10 +166,12 @@ static struct piece *new_piece(struct dram *d)
 	return piece_of(d, d->next_piece++);
 }
 
-/* The earliest completion that a channel's next decisions can bring. */
+/* The earliest completion that a channel's next decisions can bring: nobody comes in before the end of a train that was
+ * put off, and no read is complete before its last burst. */
 static uint64_t told_by(const struct dram *d, const struct channel *ch)
 {
-	return tells_at_once(ch) ? ch->due : plus(max64(ch->due, ch->held), d->plan.read_clk);
+	uint64_t next = max64(ch->due, ch->held);
+	return tells_at_once(ch) ? next : plus(next, d->plan.read_clk);
 }
 
 /* Bytes of [addr, addr + nbytes) in the first `bursts` bursts that they touch. */
@@ -317,7 +319,8 @@ static uint64_t run_channels(struct dram *d)
 		struct turn t = whose_turn(d);
 		if (t.told >= d->limit)
 			return t.told;
-		run_channel(d, t.channel, max64(plus(t.others, d->reaction_clk), d->channel[t.channel].due + 1));
+		const struct channel *ch = &d->channel[t.channel];
+		run_channel(d, t.channel, max64(plus(t.others, d->reaction_clk), max64(ch->due, ch->held) + 1));
 	}
 }
 

@@ -357,7 +357,7 @@ IN_LINE bool next_train(const struct dram *d, struct channel *ch, struct queue *
 		t->bursts = dram_train_length(d, ch, t, before);
 	if (clk + (t->bursts - 1) * step < stop)
 		return true;
-	if (clk < stop && (d->all_data || tells_at_once(ch))) {
+	if (clk < stop && d->all_data) {
 		t->bursts = (uint32_t)((stop - clk + step - 1) / step);
 		return true;
 	}
