@@ -231,7 +231,7 @@ struct channel {
 	struct entry *entry;
 	uint64_t now;             /* of the last decision */
 	uint64_t due;             /* of the next, as far as known; NEVER: idle */
-	uint64_t held;            /* no burst that starts before completes a read; counts when later than `due` */
+	uint64_t held;            /* nobody comes in, and no burst completes a read, before; counts when later than `due` */
 	uint64_t command_free[2]; /* command buses */
 	uint64_t rest;            /* rows and refresh known at the last column decision come no sooner */
 	bool rolls;               /* the next burst follows the last train without a gap, as far as known */
