@@ -156,8 +156,8 @@ static const struct request *find_request(const struct dram *d, uint8_t port, ui
 	return NULL;
 }
 
-/* Could a decision from ch->due on, which has been put off, change what is told of the piece before `to`? Data follows its
- * command late; and a bank whose burst goes is not refreshed by then unless another refresh begins. */
+/* Could a decision from ch->due on, which has been put off, change what is told of the piece before `to`? Data follows
+ * its command late; and a bank whose burst goes is not refreshed by then unless another refresh begins. */
 static bool matters(const struct dram *d, const struct channel *ch, const struct piece *p, uint64_t to)
 {
 	bool writes = ch->queue[1].used || ch->writes_outside;
