@@ -83,7 +83,7 @@ struct dram *dram_new(const struct dram_config *config, const struct dram_hooks 
 	if (!d)
 		return NULL;
 	d->config = *config;
-	d->config.refresh = dram_refresh_of(config);
+	d->config.refresh = config->ideal ? DRAM_REFRESH_NONE : dram_refresh_of(config); /* no banks, no turns of them */
 	d->hooks = *hooks;
 	d->watched = config->ranks > 1 || hooks->command;
 	dram_plan(&d->plan, config);
