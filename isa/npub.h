@@ -5,7 +5,7 @@
  *           8  u32  version, 3
  *          12  u32  number of sections, 14
  *          16  u64  bytes of the whole file
- *          24  u64  hash of the program
+ *          24  u64  hash of the program; that of one with seeds covers them
  *          32  u32  name of the program, an offset into the strings
  *          36       zero up to byte 64
  *          64       a section entry of 32 bytes each, in the order of the list below:

@@ -123,8 +123,7 @@ struct npu_program {
 	const char *const *files;
 	const struct npu_call *calls; /* [ncalls] number 1 first */
 	struct npu_limits needs; /* what the program touches */
-	uint64_t hash; /* of instructions, semaphores, tables, tensors but for their seeds: what decides time and how
-			  values follow */
+	uint64_t hash; /* of instructions, semaphores, tables, tensors and their seeds: what decides time and values */
 	void *arena;             /* owns all of the above */
 };
 

@@ -51,7 +51,7 @@ static uint64_t mix_table(uint64_t hash, const struct npu_table *t)
 	return hash;
 }
 
-uint64_t npu_program_hash(const struct npu_program *program)
+uint64_t npu_program_time_hash(const struct npu_program *program)
 {
 	uint64_t hash = mix(mix(0x6e70752e70726f67u, program->ninsns), program->nsems);
 	hash = mix(mix(hash, program->ntensors), program->ntables);
@@ -67,6 +67,16 @@ uint64_t npu_program_hash(const struct npu_program *program)
 		hash = mix_table(hash, &program->tables[i]);
 	for (uint32_t i = 0; i < program->ntensors; i++)
 		hash = mix_tensor(hash, &program->tensors[i]);
+	return hash;
+}
+
+/* A program without seeds has the hash that it had before there were any. */
+uint64_t npu_program_hash(const struct npu_program *program)
+{
+	uint64_t hash = npu_program_time_hash(program);
+	for (uint32_t i = 0; i < program->ntensors; i++)
+		if (program->tensors[i].seeded)
+			hash = mix(mix(hash, i), program->tensors[i].seed);
 	return hash;
 }
 

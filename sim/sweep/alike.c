@@ -107,7 +107,7 @@ struct alike alike_of(const struct npu_program *program, const struct config *co
 	/* Semaphores, tables and tensors. */
 	struct npu_program rest = *program;
 	rest.ninsns = 0;
-	struct view v = { .hash = npu_program_hash(&rest), .group_bytes = sram->size / sram->groups, .word_bytes = sram->bank_bytes,
+	struct view v = { .hash = npu_program_time_hash(&rest), .group_bytes = sram->size / sram->groups, .word_bytes = sram->bank_bytes,
 			  .whole = true };
 	mix(&v, program->ninsns);
 	for (uint32_t i = 0; i < program->ninsns; i++)

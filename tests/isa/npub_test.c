@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binary form: nothing is lost, and no damage passes unseen or does harm. */
 #include "isa/program.h"
+#include "isa/seal.h"
 #include "tests/isa/random.h"
 #include "tests/support/suite.h"
 
@@ -113,8 +114,8 @@ static uint64_t get32(const uint8_t *at)
 	return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
 }
 
-/* What version 1 had: 12 sections, places of 8 bytes, pages of 20. Version 2: 13 as they are. */
-static uint64_t as_version(unsigned version, const uint8_t *bytes, uint8_t *out)
+/* What version 1 had: 12 sections, places of 8 bytes, pages of 20. Version 2: 13 as they are. Neither has seeds to hash. */
+static uint64_t as_version(unsigned version, const struct npu_program *program, const uint8_t *bytes, uint8_t *out)
 {
 	enum { HEADER = 64, ENTRY = 32, PLACES = 1, PAGES = 8 };
 	unsigned sections = 11 + version;
@@ -133,6 +134,8 @@ static uint64_t as_version(unsigned version, const uint8_t *bytes, uint8_t *out)
 			memcpy(out + end, bytes + from + i * now, then);
 	}
 	put32(out + 16, end);
+	put32(out + 24, npu_program_time_hash(program));
+	put32(out + 28, npu_program_time_hash(program) >> 32);
 	return end;
 }
 
@@ -144,9 +147,9 @@ START_TEST(version_1_is_read_and_has_no_macros_and_no_lines_of_records)
 	uint8_t *bytes, *old;
 	uint64_t n = encode(program, &bytes);
 	old = calloc(1, n);
-	struct npu_program *again = npu_program_decode(old, as_version(1, bytes, old), "old.npub", &err);
+	struct npu_program *again = npu_program_decode(old, as_version(1, program, bytes, old), "old.npub", &err);
 	ck_assert_msg(again != NULL, "%s", err.text);
-	ck_assert_uint_eq(again->hash, program->hash);
+	ck_assert_uint_eq(again->hash, npu_program_time_hash(program));
 	ck_assert_uint_gt(program->ncalls, 0);
 	ck_assert_uint_eq(again->ncalls, 0);
 	ck_assert_uint_gt(again->npages, 0);
@@ -179,9 +182,10 @@ START_TEST(version_2_is_read_and_has_no_seeds)
 	uint64_t n = encode(program, &bytes);
 	unsigned seeds = 0;
 	old = calloc(1, n);
-	struct npu_program *again = npu_program_decode(old, as_version(2, bytes, old), "old.npub", &err);
+	struct npu_program *again = npu_program_decode(old, as_version(2, program, bytes, old), "old.npub", &err);
 	ck_assert_msg(again != NULL, "%s", err.text);
-	ck_assert_uint_eq(again->hash, program->hash);
+	ck_assert_uint_eq(again->hash, npu_program_time_hash(program));
+	ck_assert_uint_ne(again->hash, program->hash);
 	ck_assert_uint_eq(again->ncalls, program->ncalls);
 	for (uint32_t i = 0; i < again->ntensors; i++) {
 		seeds += program->tensors[i].seeded;
@@ -227,14 +231,20 @@ START_TEST(a_seed_of_no_tensor_or_of_an_output_is_refused)
 	}
 	put32(seeds, 0);
 	put32(seeds + 16, 1);
+	for (unsigned byte = 8; byte < 15; byte++) {
+		seeds[byte] ^= 1;
+		ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
+		ck_assert_msg(strstr(err.text, "damaged: its contents have the hash") != NULL, "%s", err.text);
+		seeds[byte] ^= 1;
+	}
 	seeds[16 + 15] = 0x80;
 	ck_assert_ptr_null(npu_program_decode(bytes, n, "t.npub", &err));
 	ck_assert_str_eq(err.text, "tensor b: its seed must be at most 2^63 - 1");
-	seeds[16 + 15] = 0;
+	seeds[16 + 15] = 0x7f;
 	struct npu_program *again = npu_program_decode(bytes, n, "t.npub", &err);
 	ck_assert_msg(again != NULL, "%s", err.text);
 	ck_assert_uint_eq(again->tensors[0].seed, NPU_MAX_SEED);
-	ck_assert_uint_eq(again->tensors[1].seed, NPU_MAX_SEED >> 7);
+	ck_assert_uint_eq(again->tensors[1].seed, NPU_MAX_SEED);
 	npu_program_free(again);
 	npu_program_free(program);
 	free(bytes);
