@@ -197,6 +197,12 @@ START_TEST(a_buffer_over_another_has_its_bytes_and_the_program_one_name)
 	expect_insns(".sram a[2][4, 32] fp32 at=0x100\n.sram b[2][4, 64] fp16 over=a\n.sram r[32] fp32 over=a[1][1:2, :]\n"
 		     "vcopy b[1], b[0]\nvfill r\n",
 		     "vcopy sram:0x300, sram:0x100 rows=4 cols=64 dst_type=fp16 a_type=fp16\nvfill sram:0x380 rows=1 cols=32\n");
+	/* slices without gaps: of one row, of whole rows of three dimensions, of blocks */
+	expect_insns(".sram a[4, 8, 8] fp16 at=0\n.sram w[32, 32] fp16 layout=block16 at=0x1000\n.sram b[4] fp16 over=a[1, 2, 4:8]\n"
+		     ".sram c[16, 8] fp16 over=a[2:4, :, :]\n.sram d[256] fp16 over=w[16:32, 16:32]\n.sram e[512] fp16 over=w[16:32, :]\n"
+		     "vfill b\nvfill c\nvfill d\nvfill e\n",
+		     "vfill sram:0xa8 rows=1 cols=4 dst_type=fp16\nvfill sram:0x100 rows=16 cols=8 dst_type=fp16\n"
+		     "vfill sram:0x1600 rows=1 cols=256 dst_type=fp16\nvfill sram:0x1400 rows=1 cols=512 dst_type=fp16\n");
 	const char *text = ".sram a[4] fp32 at=0\n.sram b[8] fp16 over=a\n.sram c[4] int8 over=b\nvfill a\nvfill b\n.free b\n.sram b[4] fp32\nvfill b\n";
 	struct npu_macro *m = npu_macro_text(text, strlen(text), "t.npu", NULL, NULL);
 	ck_assert_ptr_nonnull(m);
@@ -678,7 +684,15 @@ static const struct {
 	{ ".acc a[64] fp32\n.sram b[64] fp16 over=a\nvfill b\n", "over= takes a buffer of SRAM here", 2 },
 	{ ".sram a[64] fp16\n.sram b[65] fp16 over=a\nvfill b\n", "b takes 130 bytes, and a has 128 there", 1 },
 	{ ".sram a[8, 64] fp16\n.sram b[2][64] fp16 over=a[7:8, :]\nvfill b[0]\n", "b takes 256 bytes, and a has 128 there", 1 },
-	{ ".sram a[2][64] fp16\n.sram b[3][64] fp16 over=a\nvfill b[0]\n", "a has 2 of them, b 3", 2 },
+	{ ".sram a[16, 16] fp16\n.sram b[16, 8] fp16 over=a[0:16, 0:8]\nvfill b\n",
+	  "over= takes bytes that follow one another: this slice has gaps between its rows", 2 },
+	{ ".sram a[4, 8, 8] fp16\n.sram b[4, 4, 8] fp16 over=a[:, 0:4, :]\nvfill b{16, 8}\n", "this slice has gaps between its rows", 2 },
+	{ ".sram a[8, 8] fp16\n.sram b[8] fp16 over=a[:, 0]\nvfill b\n", "this slice has gaps between its rows", 2 },
+	{ ".sram w[32, 32] fp16 layout=block16\n.sram b[32, 16] fp16 over=w[:, 0:16]\nvfill b\n", "this slice has gaps between its rows", 2 },
+	{ ".sram a[8, 8] fp16\n.sram b[64] fp16 over=a.T\nvfill b\n", "over= takes a buffer of .sram or .acc, or a slice of one", 2 },
+	{ ".sram a[2][4, 8] fp16\n.sram b[64] fp16 over=a\nvfill b\n",
+	  "over= takes a[0] to a[1] one at a time: a is an array, on which an array can lie, element for element", 2 },
+	{ ".sram a[2][64] fp16\n.sram b[3][64] fp16 over=a\nvfill b[0]\n", "a has 2 elements, b 3: an array lies on another element for element", 2 },
 	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a\n.free a\nvfill b\n", "b lies over a, which was freed", 2 },
 	{ ".sram a[64] fp16\n.sram b[64] fp16 over=a\n.free b\nvfill b\n", "b was freed", 2 },
 	{ ".tensor A[4] fp16 in seed=1 file=\"x\"\n", "A has file= already", 2 },

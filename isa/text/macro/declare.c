@@ -333,12 +333,10 @@ static bool refuse_over(struct npu_mac *s, const struct npu_mac_node *node, cons
 	return npu_mac_refuse_as(s, NPU_ERR_VALUE, node->span, "over= takes %s", what);
 }
 
-/* The array that a name without an index is, for an array to lie over, one by one; NULL: something else. */
-static const struct npu_mac_object *whole_array(struct npu_mac *s, const struct npu_mac_decl *d)
+/* The array that a name without an index is; NULL: something else. */
+static const struct npu_mac_object *array_named(struct npu_mac *s, const struct npu_mac_node *node)
 {
-	const struct npu_mac_node *node = d->over;
-	const struct npu_mac_binding *b =
-	    node->kind == NPU_MAC_NAME && !node->n && d->array ? npu_mac_bound(s, node->symbol) : NULL;
+	const struct npu_mac_binding *b = node->kind == NPU_MAC_NAME && !node->n ? npu_mac_bound(s, node->symbol) : NULL;
 	const struct npu_mac_object *o = b && b->value.kind == NPU_MAC_OBJECT ? b->value.object : NULL;
 	return o && o->kind == NPU_MAC_BUFFER_OBJECT && o->array && !o->room ? o : NULL;
 }
@@ -352,25 +350,57 @@ static uint64_t bytes_behind(const struct npu_mac_object *o, uint64_t local)
 	return 0;
 }
 
+/* Its elements one after the other: a buffer over it has them and no others. */
+static bool is_without_gaps(const struct npu_mac_view *v)
+{
+	uint64_t next = npu_dtype_bits(v->dtype), block = npu_layout_block(v->layout);
+	int d = v->rank - 1;
+	if (block > 1 && v->rank >= 2) { /* rows of whole blocks */
+		uint64_t rows = (v->dim[d - 1].length + block - 1) / block;
+		next *= (v->dim[d].length + block - 1) / block * block * block;
+		if (rows > 1 && v->dim[d - 1].stride != next)
+			return false;
+		next *= rows;
+		d -= 2;
+	}
+	for (; d >= 0; d--) {
+		if (v->dim[d].length == 1)
+			continue;
+		if (v->dim[d].stride != next)
+			return false;
+		next *= v->dim[d].length;
+	}
+	return true;
+}
+
 static bool lay_over(struct npu_mac *s, const struct npu_mac_decl *d, struct npu_mac_object *o)
 {
 	struct npu_mac_view at;
 	uint64_t room, needs;
 	if (s->pending && !npu_mac_place_pending(s))
 		return false;
-	const struct npu_mac_object *under = whole_array(s, d);
+	const struct npu_mac_object *under = d->array ? array_named(s, d->over) : NULL;
 	bool each = under != NULL;
 	if (each && under->freed)
 		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s was freed", under->name);
 	if (each && under->count < o->count)
-		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span, "%s has %" PRIu32 " of them, %s %" PRIu32,
+		return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span,
+					 "%s has %" PRIu32 " elements, %s %" PRIu32
+					 ": an array lies on another element for element",
 					 under->name, under->count, o->name, o->count);
 	if (!each) {
+		const struct npu_mac_object *array = array_named(s, d->over);
+		if (array)
+			return npu_mac_refuse_as(s, NPU_ERR_VALUE, d->over->span,
+						 "over= takes %s[0] to %s[%" PRIu32 "] one at a time: %s is an array, on which an array can lie, element for element",
+						 array->name, array->name, array->count - 1, array->name);
 		if (!npu_mac_view_of(s, d->over, &at))
 			return false;
 		under = at.object;
 		if (!under || under->kind != NPU_MAC_BUFFER_OBJECT || under->room || at.turned)
 			return refuse_over(s, d->over, "a buffer of .sram or .acc, or a slice of one");
+		if (!at.whole && !is_without_gaps(&at))
+			return refuse_over(s, d->over, "bytes that follow one another: this slice has gaps between its rows");
 	}
 	if (under->accum != o->accum)
 		return refuse_over(s, d->over,
