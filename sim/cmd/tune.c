@@ -78,6 +78,9 @@ static void print_result(const struct cli *cli, const struct tuning *t)
 static bool read_all(const struct cli *cli, struct work *work, uint64_t *most, uint64_t *jobs, struct npu_error *err)
 {
 	bool ok = work_config(work, cli, err);
+	if (ok && work_is_file(cli->words[0]))
+		return npu_fail(err, NPU_ERR_VALUE, "%.200s: tune takes kernels and plug-ins, not files; npusim sweep does, with axes over their parameters",
+				cli->words[0]);
 	work->kernel = ok ? kernel_find(cli->words[0], err) : NULL;
 	if (!work->kernel)
 		return false;

@@ -7,6 +7,8 @@
 # refuse STATUS TEXT ARGUMENT...: as says, of the command.
 refuse() { says "$1" "$2" tune "${@:3}"; }
 refuse 2 'unknown kernel "gem"; did you mean gemm?' gem
+refuse 2 './asm/qk.npu: tune takes kernels and plug-ins, not files; npusim sweep does, with axes over their parameters' ./asm/qk.npu
+refuse 2 'qk.npub: tune takes kernels and plug-ins, not files; npusim sweep does, with axes over their parameters' qk.npub
 refuse 2 'gemm has no parameter tile_q, did you mean tile_m?' gemm tile_q=3
 refuse 2 'flash_attention: tiles and buffering are all named; nothing is left to tune' flash_attention tile_q=64 tile_kv=64 buffering=double
 refuse 2 '--simulations 0: 1 to 40 would be right' gemm -n 0
