@@ -153,6 +153,7 @@ static const char vim[] =
     "contains=@npuExpression,npuState\n"
     "syntax region npuLine matchgroup=npuDirective start=/\\v%(^\\s*)@<=\\.for>/ end=/$/ oneline keepend "
     "contains=@npuExpression,npuRange\n"
+    "syntax match npuInclude /\\v%(^\\s*\\.include\\s+)@<=once>/\n"
     "syntax match npuMacroName /\\v%(^\\s*\\.macro\\s+)@<=\\h\\w*/\n"
     "syntax match npuDirection /\\v<%(@directions@)>/ contained\n"
     "syntax match npuState /\\v<%(@states@)>/ contained\n"
@@ -183,6 +184,7 @@ static const char vim[] =
     "highlight default link npuOption Identifier\n"
     "highlight default link npuValue Constant\n"
     "highlight default link npuDirective PreProc\n"
+    "highlight default link npuInclude PreProc\n"
     "highlight default link npuMacroName Function\n"
     "highlight default link npuMacroUse Function\n"
     "highlight default link npuDirection StorageClass\n"
@@ -236,6 +238,8 @@ static const struct rule rules[] = {
 	{ "for", NULL, "^\\s*(\\.for)\\b", "$", { "keyword.control.directive.npu", NULL }, "range " EXPRESSION },
 	{ "macro", NULL, "^\\s*(\\.macro)\\s+([A-Za-z_]\\w*)", NULL,
 	  { "keyword.control.directive.npu", "entity.name.function.npu" }, NULL },
+	{ "include", NULL, "^\\s*(\\.include)\\s+(once)\\b", NULL,
+	  { "keyword.control.directive.npu", "keyword.control.directive.npu" }, NULL },
 	{ "directive", "keyword.control.directive.npu", "^\\s*(?:@directives@)\\b", NULL, { NULL, NULL }, NULL },
 	{ "direction", "storage.modifier.npu", "\\b(?:@directions@)\\b", NULL, { NULL, NULL }, NULL },
 	{ "option", "variable.parameter.npu", "\\b(?:@options@)(?==(?!=))", NULL, { NULL, NULL }, NULL },
@@ -259,7 +263,7 @@ static const struct rule rules[] = {
 };
 
 /* Rules that a line may begin with; elsewhere, as in the entries of a table, expressions. */
-static const char top[] = "comment instruction tensor buffer page for macro directive use " EXPRESSION;
+static const char top[] = "comment instruction tensor buffer page for macro include directive use " EXPRESSION;
 
 static json_t *includes(const char *names)
 {

@@ -60,6 +60,7 @@ static bool has_alternative(const char *text, const char *word)
 static void check_words(const char *text, const char *file)
 {
 	const char *word;
+	ck_assert_msg(strstr(text, "once") != NULL, "%s lacks once", file);
 	for (unsigned i = 0; i < npu_nops; i++)
 		ck_assert_msg(has_alternative(text, npu_ops[i].mnemonic), "%s lacks %s", file, npu_ops[i].mnemonic);
 	for (int kind = NPU_MACRO_DIRECTIVES; kind <= NPU_MACRO_PAGE_STATES; kind++)

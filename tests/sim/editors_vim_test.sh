@@ -27,6 +27,7 @@ cat >"$folder/lines" <<'EOF'
   load_k i, t=1 ; again|load_k npuMacroUse|t npuArgument|1 npuNumber|again npuComment
   loads i|loads npuMacroUse
   sync.vector wait full|sync npuMnemonic|vector npuMnemonic|wait npuSync
+.include once "gemm.npu"|.include npuDirective|once npuInclude|"gemm npuString
 .endregion|.endregion npuDirective
 EOF
 sed 's/|.*//' "$folder/lines" >"$folder/t.npu"

@@ -25,6 +25,7 @@ syntax region npuLine matchgroup=npuDirective start=/\v%(^\s*)@<=\.tensor>/ end=
 syntax region npuLine matchgroup=npuDirective start=/\v%(^\s*)@<=\.%(sram|acc)>/ end=/$/ oneline keepend contains=@npuExpression,npuOption,npuValue
 syntax region npuLine matchgroup=npuDirective start=/\v%(^\s*)@<=\.page>/ end=/$/ oneline keepend contains=@npuExpression,npuState
 syntax region npuLine matchgroup=npuDirective start=/\v%(^\s*)@<=\.for>/ end=/$/ oneline keepend contains=@npuExpression,npuRange
+syntax match npuInclude /\v%(^\s*\.include\s+)@<=once>/
 syntax match npuMacroName /\v%(^\s*\.macro\s+)@<=\h\w*/
 syntax match npuDirection /\v<%(in|out|inout|temp)>/ contained
 syntax match npuState /\v<%(free|owned|shared)>/ contained
@@ -55,6 +56,7 @@ highlight default link npuArgument Identifier
 highlight default link npuOption Identifier
 highlight default link npuValue Constant
 highlight default link npuDirective PreProc
+highlight default link npuInclude PreProc
 highlight default link npuMacroName Function
 highlight default link npuMacroUse Function
 highlight default link npuDirection StorageClass
