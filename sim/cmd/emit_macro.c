@@ -155,15 +155,29 @@ static uint64_t buffer_bytes(const struct npu_program *p)
 	return bytes;
 }
 
+/* The size that is 0 where it is not by itself, which leaves nothing to tile; NULL: none. */
+static const char *empty_size(const struct npu_kernel *kernel, const struct npu_args *args)
+{
+	for (unsigned i = 0; i < kernel->nparams; i++)
+		if (kernel->params[i].type == NPU_PARAM_INT && args->named[i] && !args->value[i] &&
+		    (kernel->params[i].derived || kernel->params[i].initial))
+			return kernel->params[i].name;
+	return NULL;
+}
+
 /* Whether the source makes of this what the kernel makes, in the buffers that it took. */
-static bool makes_the_same(const struct npu_kernel *kernel, const char *text, const struct npu_program *program,
+static bool makes_the_same(const struct npu_kernel *kernel, const struct npu_args *args, const char *text, const struct npu_program *program,
 			   const struct npu_capacity *capacity, struct npu_error *err)
 {
 	struct npu_macro_options options = { .capacity = capacity };
 	struct npu_error why = { .code = NPU_ERR_NONE };
 	struct npu_macro *m = npu_macro_text(text, strlen(text), program->name, &options, &why);
 	bool ok = false;
-	if (!m)
+	const char *empty = m ? NULL : empty_size(kernel, args);
+	if (empty)
+		npu_fail(err, NPU_ERR_VALUE, "%s=0: the source of %s has tiles of at least one element; --style=flat writes the instructions",
+			 empty, kernel->name);
+	else if (!m)
 		npu_fail(err, NPU_ERR_VALUE, "the source of %s does not take this: %.*s; --style=flat writes the instructions",
 			 kernel->name, (int)strcspn(why.text, "\n"), why.text);
 	else if (m->program->ninsns != program->ninsns)
@@ -185,7 +199,7 @@ char *emit_macro(const struct npu_kernel *kernel, const struct npu_args *args, c
 		 const struct npu_capacity *capacity, struct npu_error *err)
 {
 	char *text = source_of(kernel, args, program, err);
-	if (text && !makes_the_same(kernel, text, program, capacity, err)) {
+	if (text && !makes_the_same(kernel, args, text, program, capacity, err)) {
 		free(text);
 		return NULL;
 	}

@@ -273,6 +273,11 @@ for run in 'gemm --hw tiny-256k' 'gemm m=256 n=256 k=600 --hw server' 'gemm m=10
     checks=$((checks + 1))
     diff <(figures c.json) <(figures npu.json) >diff || fail "emit $run --style=macro: $(head -6 diff)"
 done
+for run in 'gemm m=0' 'gemm k=0 m=64 n=64' 'qk_tiled seq=0' 'flash_attention seq=0' 'kv_fetch_paged seq=0'; do
+    read -ra words <<<"$run"
+    says 2 "${words[1]}: the source of ${words[0]} has tiles of at least one element; --style=flat writes the instructions" emit "${words[@]}" --style=macro
+    says 0 '' emit "${words[@]}" --style=flat -o empty.npu
+done
 says 2 'attention has no source in macro assembly; --style=flat writes its instructions' emit attention --style=macro
 # Every parameter of such a kernel is one of its source, which also takes the number of each buffer. That of gemm multiplies
 # what lies in DRAM, and adds nothing to it; that of flash_attention caps no scores: what else the kernels do is refused.
