@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Pushed and not completed: more than the controller's queues and pipeline hold, so that it never starves. */
+/* Pushed and not completed, a channel: more than its queues, its pipeline and the steps of the pump hold, so that none starves. */
 enum { IN_FLIGHT = 192, STEP_CLK = 64 };
 
 /* Clocks to come must fit behind it, and figures in what JSON readers hold exactly. */
@@ -34,7 +34,8 @@ struct pump {
 	struct dram *dram;
 	struct request *requests;
 	uint64_t pushed, completed, capacity;
-	uint32_t fresh[IN_FLIGHT]; /* tags completed since they were last looked at, without cycles */
+	uint64_t in_flight; /* of all channels */
+	uint32_t *fresh;    /* [in_flight] tags completed since they were last looked at, without cycles */
 	uint32_t nfresh;
 	bool timed, failed;
 };
@@ -130,7 +131,7 @@ static const char *parse(const char *text, size_t length, struct line *line)
 /* The pump is fed before it may starve. */
 static void run_ahead(struct pump *pump, uint64_t *clk)
 {
-	while (pump->pushed - pump->completed >= IN_FLIGHT && !pump->failed) {
+	while (pump->pushed - pump->completed >= pump->in_flight && !pump->failed) {
 		uint64_t due = dram_run(pump->dram, *clk);
 		*clk = due == UINT64_MAX ? *clk + 1 : due + STEP_CLK;
 		dram_run(pump->dram, *clk);
@@ -224,6 +225,7 @@ static void pump_fini(struct pump *pump)
 {
 	dram_free(pump->dram);
 	free(pump->requests);
+	free(pump->fresh);
 	free(pump);
 }
 
@@ -232,8 +234,10 @@ static bool run_open(struct pump *pump, FILE *file, const char *name, struct dra
 {
 	struct dram_hooks hooks = { .ctx = pump, .done = completed, .reaction_clk = UINT64_MAX };
 	*figures = (struct dram_trace_figures){ 0 };
+	pump->in_flight = (uint64_t)IN_FLIGHT * pump->config->channels;
+	pump->fresh = malloc(pump->in_flight * sizeof *pump->fresh);
 	pump->dram = dram_new(pump->config, &hooks);
-	if (!pump->dram)
+	if (!pump->dram || !pump->fresh)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	if (!pump_file(pump, file, name, err))
 		return false;

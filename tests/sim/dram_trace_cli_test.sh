@@ -54,5 +54,14 @@ checks=$((checks + 1))
 "$NPUSIM" run odd.npu --dram-trace no/such/folder -q 2>err && fail 'no such folder'
 grep -q '^npusim: no/such/folder: ' err || fail "no such folder: $(cat err)"
 
+# Sixteen channels of HBM2 read 4 MiB one after the other at 95 % or more of sixteen times what one reads: none of them starves
+for i in {0..65535}; do echo "$((i * 64)) R"; done >stream.trace
+for channels in 1 16; do
+    "$NPUSIM" dram stream.trace --hw server dram.channels=$channels --report "$channels.json" >/dev/null || fail "$channels channels"
+done
+checks=$((checks + 1))
+one=$(figure 1.json clocks) all=$(figure 16.json clocks)
+[ $((all * 16 * 95)) -le $((one * 100)) ] || fail "16 channels take $all clocks, one $one"
+
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]
