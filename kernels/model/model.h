@@ -21,6 +21,7 @@ struct model_ask {
 	enum model_type kv;
 	uint32_t page;    /* tokens a page of the KV cache */
 	bool kv_apart;    /* K of all pages before V of all pages, else side by side in a page */
+	bool page_named, layout_named; /* asked for by name, not by default */
 	bool kv_to_array; /* a quantised cache goes to the array as it is, else the vector engine makes fp16 of it */
 };
 
@@ -52,7 +53,7 @@ enum { MODEL_LATENT_GROUP = 64 };
 /* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent, with a
  * scale for each MODEL_LATENT_GROUP elements where it is quantised. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
-/* Whole pages of all layers and sequences; a windowed layer keeps its window. UINT64_MAX where that would be more. */
+/* Whole pages of all layers and sequences, of a latent whole rows; a windowed layer keeps its window. UINT64_MAX where that would be more. */
 uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);
 /* The most that is alive between two operators, in fp16. */
 uint64_t model_activation_bytes(const struct transformer *, const struct model_ask *);

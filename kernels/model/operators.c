@@ -417,6 +417,11 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 				"dequant=matrix: the vector engine makes fp16 of the latent of %s, which is key and "
 				"value at once; dequant=vector would be right",
 				t->family);
+	if (t->kv_rank && (ask->page_named || ask->layout_named))
+		return npu_fail(err, NPU_ERR_VALUE,
+				"%s: has no effect on the latent cache of %s, one row a token that follow one another without "
+				"pages",
+				ask->page_named ? "page" : "kv_layout", t->family);
 	if (ask->kv_to_array && ask->kv == MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE,
 				"dequant=matrix: has no effect with kv=fp16, only with int8 or int4");

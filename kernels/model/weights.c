@@ -206,12 +206,12 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask)
 {
 	uint64_t token = model_kv_token_bytes(t, ask), total = 0;
+	uint32_t page = t->kv_rank ? 1 : ask->page; /* rows of a latent follow one another */
 	for (uint32_t i = 0; i < t->layers; i++) {
 		uint64_t tokens = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
 		/* Whole pages; a window that does not begin with a page needs part of one more. */
-		uint64_t pages =
-		    (tokens + ask->page - 1) / ask->page + (tokens < ask->context && tokens % ask->page == 0);
-		total = sum_of(total, product((uint64_t)ask->batch * pages, ask->page * token));
+		uint64_t pages = (tokens + page - 1) / page + (tokens < ask->context && tokens % page == 0);
+		total = sum_of(total, product((uint64_t)ask->batch * pages, page * token));
 	}
 	return total;
 }

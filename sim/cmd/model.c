@@ -66,6 +66,8 @@ struct model_ask model_ask_of(struct npu_args *args)
 		.kv = (enum model_type)v[KV],
 		.page = (uint32_t)v[PAGE],
 		.kv_apart = v[KV_LAYOUT] == 1,
+		.page_named = args->named[PAGE],
+		.layout_named = args->named[KV_LAYOUT],
 		.kv_to_array = v[DEQUANT] == 1,
 	};
 }

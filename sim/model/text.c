@@ -43,11 +43,11 @@ static void print_model(const struct model_step *s, size_t width, FILE *out)
 	fprintf(out, "%-*s  %s parameters", (int)width, t->name, npu_count_text(all).text);
 	if (active != all)
 		fprintf(out, " (%s active)", npu_count_text(active).text);
-	fprintf(out, ", %" PRIu32 " layers, %" PRIu32 " heads", t->layers, t->heads);
+	fprintf(out, ", %" PRIu32 " layer%s, %" PRIu32 " head%s", t->layers, t->layers == 1 ? "" : "s", t->heads, t->heads == 1 ? "" : "s");
 	if (t->kv_rank)
 		fprintf(out, ", latent %" PRIu32 " + %" PRIu32, t->kv_rank, t->rope_dim);
 	else
-		fprintf(out, ", %" PRIu32 " kv_heads, head_dim %" PRIu32, t->kv_heads, t->head_dim);
+		fprintf(out, ", %" PRIu32 " kv_head%s, head_dim %" PRIu32, t->kv_heads, t->kv_heads == 1 ? "" : "s", t->head_dim);
 	if (t->experts)
 		fprintf(out, ", %" PRIu32 " of %" PRIu32 " experts", t->experts_used, t->experts);
 	fputc('\n', out);
@@ -78,7 +78,10 @@ void model_print_head(const struct model_step *s, FILE *out)
 		npu_count_text(ask->context).text, ask->batch, types[ask->weights]);
 	if (ask->weights != MODEL_FP16)
 		fprintf(out, ask->group ? " g%" PRIu32 : " a scale a channel", ask->group);
-	fprintf(out, ", KV %s, %" PRIu32 "-token pages%s\n\n", types[ask->kv], ask->page, s->exact ? ", exact" : "");
+	fprintf(out, ", KV %s", types[ask->kv]);
+	if (!s->dims->kv_rank)
+		fprintf(out, ", %" PRIu32 "-token pages", ask->page);
+	fprintf(out, "%s\n\n", s->exact ? ", exact" : "");
 }
 
 static void print_notes(const struct model_step *s, FILE *out)

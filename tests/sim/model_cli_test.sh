@@ -26,6 +26,9 @@ refuse 2 'batch=2: 2097150 tokens a step, 1048575 at most would be right' storie
 refuse 2 'kv=int4: the latent cache of deepseek_v2 has 16 or 8 bits; kv=fp16 or kv=int8 would be right' deepseek-v2-lite kv=int4
 refuse 2 'dequant=matrix: the vector engine makes fp16 of the latent of deepseek_v2, which is key and value at once; dequant=vector would be right' \
     deepseek-v2-lite kv=int8 dequant=matrix
+refuse 2 'page: has no effect on the latent cache of deepseek_v2, one row a token that follow one another without pages' deepseek-v2-lite page=8
+refuse 2 'kv_layout: has no effect on the latent cache of deepseek_v2, one row a token that follow one another without pages' \
+    deepseek-v2-lite kv_layout=kv_page_head
 refuse 2 'dequant=matrix: has no effect with kv=fp16, only with int8 or int4' stories260k dequant=matrix
 refuse 2 '--plan runs nothing that --report could tell of' stories260k --plan --report -
 echo '{"model_type": "llama", "hidden_size": "64"}' >c.json
@@ -92,6 +95,9 @@ first() { json_lines latent-int8.json | sed -nE "s/^operators\\.([0-9]+)\\.name\
 holds "v[\"operators.$(first 'latent scores').dram_read_bytes\"] == 4096 * 594 + 2 * 16 * 576" latent-int8.json
 holds "v[\"operators.$(first 'latent sums').dram_read_bytes\"] == 4096 * (512 + 16) + 2 * 16 * 4096" latent-int8.json
 
+"$NPUSIM" model deepseek-v2-lite context=33 weights=int4 --hw edge-2mb dram.rows=131072 --report latent.json >/dev/null || fail 'a latent of 33 tokens'
+holds 'v["memory.kv_bytes"] == 33 * 27 * 1152' latent.json
+
 # The schema has every key that a report has, and the report every key of the schema.
 "$NPUSIM" schema model >schema.json || fail 'no schema'
 checks=$((checks + 1))
@@ -140,6 +146,14 @@ checks=$((checks + 1))
 echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
  "vocab_size": 512, "intermediate_size": 172}' | "$NPUSIM" model - context=32 >out 2>err || fail "a stream: $(cat err)"
 grep -q '^stdin .* 2 layers, 8 heads, 4 kv_heads, head_dim 8$' out || fail "a stream: $(head -1 out)"
+
+# One of a thing is no plural, and a latent cache has no pages.
+checks=$((checks + 2))
+echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "vocab_size": 512,
+ "intermediate_size": 172}' | "$NPUSIM" model - context=32 --plan >out || fail 'a single layer'
+grep -q ' 1 layer, 1 head, 1 kv_head, head_dim 64$' out && grep -q ', 16-token pages$' out || fail "a single layer: $(head -3 out)"
+"$NPUSIM" model deepseek-v2-lite weights=int4 context=32 --hw edge-2mb dram.rows=131072 --plan >out || fail 'a latent cache'
+grep -q ', KV fp16$' out || fail "a latent cache: $(head -3 out)"
 
 # Two columns of int4 share a byte: an odd vocabulary is padded, not refused.
 checks=$((checks + 1))
