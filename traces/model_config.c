@@ -513,18 +513,18 @@ static bool read_experts(struct reader *r)
 		key = "num_experts";
 	else if (!field(r, key) && !r->family->latent && field(r, "num_local_experts"))
 		key = "num_local_experts";
-	if (!whole(r, key, 0, TRANSFORMER_EXPERTS_MAX, r->family->latent ? 0 : REQUIRED, &m->experts))
+	if (!whole(r, key, 1, TRANSFORMER_EXPERTS_MAX, REQUIRED, &m->experts))
 		return false;
-	if (!m->experts)
-		return true;
+	/* DeepSeek's own classes and those of the library have other defaults, so neither are guessed. */
+	int64_t none = r->family->latent ? REQUIRED : 0;
 	int64_t width = r->family->wide_experts ? (int64_t)m->intermediate : REQUIRED;
 	uint32_t shared = 0;
 	const char *method;
 	if (!whole(r, "num_experts_per_tok", 1, m->experts, REQUIRED, &m->experts_used) ||
 	    !whole(r, "moe_intermediate_size", 1, TRANSFORMER_WIDTH_MAX, width, &m->expert_intermediate) ||
 	    !whole(r, "shared_expert_intermediate_size", 0, TRANSFORMER_WIDTH_MAX, 0, &m->shared_intermediate) ||
-	    !whole(r, "n_shared_experts", 0, TRANSFORMER_EXPERTS_MAX, 0, &shared) ||
-	    !whole(r, "first_k_dense_replace", 0, TRANSFORMER_LAYERS_MAX, 0, &m->dense_first) ||
+	    !whole(r, "n_shared_experts", 0, TRANSFORMER_EXPERTS_MAX, none, &shared) ||
+	    !whole(r, "first_k_dense_replace", 0, TRANSFORMER_LAYERS_MAX, none, &m->dense_first) ||
 	    !whole(r, r->family->latent ? "moe_layer_freq" : "decoder_sparse_step", 1, TRANSFORMER_LAYERS_MAX, 1,
 		   &m->moe_every) ||
 	    !word(r, r->root, "topk_method", &method))

@@ -87,6 +87,28 @@ START_TEST(experts_are_read_by_either_name)
 }
 END_TEST
 
+#define DEEPSEEK "{\"model_type\": \"deepseek_v2\", " MOE ", \"kv_lora_rank\": 32, \"qk_nope_head_dim\": 16, \"qk_rope_head_dim\": 8," \
+		 "\"v_head_dim\": 16, \"moe_intermediate_size\": 48"
+START_TEST(counts_of_experts_are_never_guessed)
+{
+	accept(DEEPSEEK ", \"n_routed_experts\": 8, \"n_shared_experts\": 0, \"first_k_dense_replace\": 0}");
+	ck_assert_uint_eq(dims.experts, 8);
+	ck_assert(dims.shared_intermediate == 0 && dims.moe[0]);
+	refuse(DEEPSEEK ", \"n_shared_experts\": 1, \"first_k_dense_replace\": 1}",
+	       "c.json: n_routed_experts: the field is missing; a deepseek_v2 model has it");
+	refuse(DEEPSEEK ", \"n_routed_experts\": 8, \"first_k_dense_replace\": 1}",
+	       "c.json: n_shared_experts: the field is missing; a deepseek_v2 model has it");
+	refuse(DEEPSEEK ", \"n_routed_experts\": 8, \"n_shared_experts\": null, \"first_k_dense_replace\": 1}",
+	       "c.json: n_shared_experts: the field is missing; a deepseek_v2 model has it");
+	refuse(DEEPSEEK ", \"n_routed_experts\": 8, \"n_shared_experts\": 1}",
+	       "c.json: first_k_dense_replace: the field is missing; a deepseek_v2 model has it");
+	refuse("{\"model_type\": \"mixtral\", " MOE ",\n\"num_local_experts\": 0}",
+	       "c.json:2:1: num_local_experts: 0 is not 1 to 4096");
+	refuse("{\"model_type\": \"mixtral\", " MOE "}",
+	       "c.json: num_local_experts: the field is missing; a mixtral model has it");
+}
+END_TEST
+
 START_TEST(every_kind_of_bad_input_names_its_field)
 {
 	refuse("", "c.json:1: '[' or '{' expected near end of file: the file is cut short");
@@ -167,6 +189,7 @@ int main(void)
 	tcase_add_test(cases, explicit_fields_go_before_what_others_imply);
 	tcase_add_test(cases, layer_types_say_which_layers_have_a_window);
 	tcase_add_test(cases, experts_are_read_by_either_name);
+	tcase_add_test(cases, counts_of_experts_are_never_guessed);
 	tcase_add_test(cases, every_kind_of_bad_input_names_its_field);
 	tcase_add_test(cases, a_file_cut_anywhere_is_refused_and_reads_no_byte_behind);
 	tcase_add_test(cases, the_table_finds_names_in_either_case_and_each_row_is_whole);
