@@ -28,6 +28,7 @@ enum transformer_activation { TRANSFORMER_SILU, TRANSFORMER_GELU, TRANSFORMER_RE
 struct transformer {
 	char name[96];
 	char family[32]; /* `model_type` */
+	char quantized[32]; /* `quant_method` of a checkpoint that is quantised; no figure depends on it */
 
 	uint32_t layers, hidden, vocab;
 	uint32_t heads, kv_heads, head_dim;

@@ -370,7 +370,53 @@ static bool read_biases(struct reader *r)
 	       real_in(r, r->root, "final_logit_softcapping", 1e-6, 1e9, 0, &m->final_softcap);
 }
 
+/* Numbers that no figure depends on are looked at all the same: a file that the library would not load describes no model. */
+static bool check_numbers(const struct reader *r)
+{
+	static const struct {
+		const char *key;
+		double min, max;
+	} numbers[] = {
+		{ "rms_norm_eps", 0, 1 },
+		{ "layer_norm_eps", 0, 1 },
+		{ "layer_norm_epsilon", 0, 1 },
+		{ "query_pre_attn_scalar", 1e-6, 1e9 },
+	};
+	double value;
+	for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (!real_in(r, r->root, numbers[i].key, numbers[i].min, numbers[i].max, 0, &value))
+			return false;
+	return true;
+}
+
+static bool read_quantization(struct reader *r)
+{
+	const json_t *object = field(r, "quantization_config");
+	const char *method;
+	if (!object)
+		return true;
+	if (!json_is_object(object))
+		return fail(r, "quantization_config", "is %s, an object would be right", type_name(object));
+	if (!word(r, object, "quant_method", &method))
+		return false;
+	method = method && method[0] ? method : "a method without a name";
+	npu_plain(method, strlen(method), r->model->quantized, sizeof r->model->quantized);
+	return true;
+}
+
 /* ---- rotary embedding ---- */
+
+static bool check_rope_numbers(const struct reader *r, const json_t *object)
+{
+	static const char *const numbers[] = { "beta_fast",	  "beta_slow", "low_freq_factor", "high_freq_factor",
+					       "attention_factor", "mscale",    "mscale_all_dim" };
+	double value;
+	for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (!real_in(r, object, numbers[i], -1e9, 1e9, 0, &value))
+			return false;
+	return real_in(r, object, "factor", 1e-6, 1e9, 1, &value) &&
+	       real_in(r, object, "original_max_position_embeddings", 1, INT32_MAX, 1, &value);
+}
 
 /* All of these turn pairs of elements by an angle of the position; they differ in the angle alone. */
 static bool check_rope_type(struct reader *r, const char *key, const json_t *object)
@@ -383,9 +429,9 @@ static bool check_rope_type(struct reader *r, const char *key, const json_t *obj
 		return false;
 	for (unsigned i = 0; type && i < sizeof types / sizeof types[0]; i++)
 		if (strcmp(types[i], type) == 0)
-			return true;
+			return check_rope_numbers(r, object);
 	if (!type)
-		return true;
+		return check_rope_numbers(r, object);
 	char shown[64];
 	npu_plain(type, strlen(type), shown, sizeof shown);
 	return fail(
@@ -412,14 +458,15 @@ static bool read_rope(struct reader *r)
 	    (parameters && !real_in(r, full ? full : parameters, "partial_rotary_factor", 0, 1, 0, &inner)) ||
 	    !real_in(r, r->root, "partial_rotary_factor", 0, 1, inner > 0 ? inner : missing, &factor))
 		return false;
-	if (m->kv_rank)
-		return true;
-	uint32_t dim = (uint32_t)(m->head_dim * factor);
-	if (r->family->old_names && !whole(r, "rotary_dim", 0, m->head_dim, dim, &dim))
-		return false;
-	/* Elements are turned in pairs. */
-	m->rotary_dim = dim / 2 * 2;
-	return true;
+	const char *key = m->kv_rank ? "qk_rope_head_dim" : field(r, "head_dim") ? "head_dim" : r->family->old_names ? "n_embd" : "hidden_size";
+	if (!m->kv_rank) {
+		m->rotary_dim = (uint32_t)(m->head_dim * factor);
+		if (r->family->old_names && !whole(r, "rotary_dim", 0, m->head_dim, m->rotary_dim, &m->rotary_dim))
+			return false;
+	}
+	return m->rotary_dim % 2 == 0 ||
+	       fail(r, r->family->old_names && field(r, "rotary_dim") ? "rotary_dim" : key,
+		    "rotary embedding turns %" PRIu32 " elements of a head, an even number would be right", m->rotary_dim);
 }
 
 /* ---- which layer is what ---- */
@@ -431,12 +478,15 @@ static bool read_layer_types(struct reader *r, const json_t *types)
 		return fail(r, "layer_types", "a list of num_hidden_layers, %" PRIu32 ", strings would be right",
 			    m->layers);
 	for (uint32_t i = 0; i < m->layers; i++) {
-		const char *type = json_string_value(json_array_get(types, i));
+		const json_t *value = json_array_get(types, i);
+		const char *type = json_string_value(value);
 		char shown[64];
-		m->windowed[i] = type && strcmp(type, "sliding_attention") == 0;
-		if (type && (m->windowed[i] || strcmp(type, "full_attention") == 0))
+		if (!type)
+			return fail(r, "layer_types", "layer %" PRIu32 ": is %s, a string would be right", i, type_name(value));
+		m->windowed[i] = strcmp(type, "sliding_attention") == 0;
+		if (m->windowed[i] || strcmp(type, "full_attention") == 0)
 			continue;
-		npu_plain(type ? type : "", type ? strlen(type) : 0, shown, sizeof shown);
+		npu_plain(type, strlen(type), shown, sizeof shown);
 		return fail(r, "layer_types",
 			    "layer %" PRIu32 ": \"%s\" is not supported; full_attention and sliding_attention are", i,
 			    shown);
@@ -542,7 +592,7 @@ static bool read_experts(struct reader *r)
 static bool read_model(struct reader *r)
 {
 	return read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) &&
-	       read_rope(r) && read_experts(r) && read_window(r) && read_dense_layers(r);
+	       check_numbers(r) && read_quantization(r) && read_rope(r) && read_experts(r) && read_window(r) && read_dense_layers(r);
 }
 
 /* The name of the field whose value ends at `at`, without its quotes; nbytes 0: none can be told. */

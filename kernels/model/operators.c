@@ -384,6 +384,8 @@ static void notes(struct build *b)
 	const struct transformer *t = b->t;
 	if (t->max_context && b->ask->context > t->max_context)
 		note(b, "the model was made for contexts of up to %" PRIu32 " tokens", t->max_context);
+	if (t->quantized[0])
+		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another");
 	if (t->predict_layers)

@@ -155,6 +155,12 @@ grep -q ' 1 layer, 1 head, 1 kv_head, head_dim 64$' out && grep -q ', 16-token p
 "$NPUSIM" model deepseek-v2-lite weights=int4 context=32 --hw edge-2mb dram.rows=131072 --plan >out || fail 'a latent cache'
 grep -q ', KV fp16$' out || fail "a latent cache: $(head -3 out)"
 
+# A quantised checkpoint is run in what weights= says, which is said.
+checks=$((checks + 1))
+echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 512,
+ "intermediate_size": 172, "quantization_config": {"quant_method": "gptq", "bits": 4}}' | "$NPUSIM" model - context=32 >out || fail 'gptq'
+grep -q '^note  *the checkpoint is quantised (quantization_config: gptq), which is not read: weights= says what is run$' out || fail "gptq: $(cat out)"
+
 # Two columns of int4 share a byte: an odd vocabulary is padded, not refused.
 checks=$((checks + 1))
 echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 511,

@@ -57,6 +57,9 @@ START_TEST(explicit_fields_go_before_what_others_imply)
 	ck_assert_uint_eq(dims.kv_heads, 2);
 	ck_assert_uint_eq(dims.head_dim, 16);
 	ck_assert(dims.tied && dims.qkv_bias && dims.o_bias && dims.mlp_bias);
+	ck_assert_str_eq(dims.quantized, "");
+	accept(LLAMA_BUT ", \"quantization_config\": {\"bits\": 4, \"quant_method\": \"gptq\"}, \"rms_norm_eps\": 1e-5}");
+	ck_assert_str_eq(dims.quantized, "gptq");
 	accept(LLAMA_BUT ", \"rope_parameters\": {\"rope_type\": \"yarn\", \"rope_theta\": 1e6, \"partial_rotary_factor\": 0.5}}");
 	ck_assert_uint_eq(dims.rotary_dim, 4);
 }
@@ -138,6 +141,19 @@ START_TEST(every_kind_of_bad_input_names_its_field)
 	       "c.json:2:54: layer_types: layer 1: \"linear_attention\" is not supported; full_attention and sliding_attention are");
 	refuse(LLAMA_BUT ", \"layer_types\": [\"full_attention\", \"sliding_attention\", \"full_attention\"]}",
 	       "c.json:2:54: layer_types: a layer is sliding_attention, and sliding_window is not given");
+	refuse(LLAMA_BUT ", \"layer_types\": [1, 1, 1]}", "c.json:2:54: layer_types: layer 0: is a number, a string would be right");
+	refuse(LLAMA_BUT ", \"rms_norm_eps\": \"1e-5\"}", "c.json:2:54: rms_norm_eps: is a string, a number would be right");
+	refuse(LLAMA_BUT ", \"rms_norm_eps\": [1e-5]}", "c.json:2:54: rms_norm_eps: is a list, a number would be right");
+	refuse(LLAMA_BUT ", \"rms_norm_eps\": -1e-5}", "c.json:2:54: rms_norm_eps: -1e-05 is not 0 to 1");
+	refuse(LLAMA_BUT ", \"rope_scaling\": {\"type\": \"linear\", \"factor\": \"x\"}}",
+	       "c.json:2:89: factor: is a string, a number would be right");
+	refuse(LLAMA_BUT ", \"rope_scaling\": {\"factor\": 0}}", "c.json:2:71: factor: 0 is not 1e-06 to 1e+09");
+	refuse(LLAMA_BUT ", \"query_pre_attn_scalar\": \"x\"}", "c.json:2:54: query_pre_attn_scalar: is a string, a number would be right");
+	refuse(LLAMA_BUT ", \"query_pre_attn_scalar\": 0}", "c.json:2:54: query_pre_attn_scalar: 0 is not 1e-06 to 1e+09");
+	refuse(LLAMA_BUT ", \"quantization_config\": \"gptq\"}", "c.json:2:54: quantization_config: is a string, an object would be right");
+	refuse(LLAMA_BUT ", \"quantization_config\": {\"quant_method\": 4}}", "c.json:2:78: quant_method: is a number, a string would be right");
+	refuse(LLAMA_BUT ", \"head_dim\": 127}",
+	       "c.json:2:54: head_dim: rotary embedding turns 127 elements of a head, an even number would be right");
 	refuse(LLAMA_BUT ", \"vocab_size\": 7}", "c.json:2:65: duplicate object key near '\"vocab_size\"'");
 	refuse(LLAMA_BUT ", \"architectures\": [\"LlamaForSequenceClassification\"]}",
 	       "c.json:2:54: architectures: \"LlamaForSequenceClassification\" is not supported; of model_type llama, LlamaForCausalLM is");
