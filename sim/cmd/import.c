@@ -173,7 +173,9 @@ static bool print(const struct import *im, const char *file)
 	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	if (!report_table_print(table, stdout, &(struct report_style){ .color = color }))
 		return false;
-	printf("\n%.2f ms, one layer after the other\n", im->total.cycles / hw->npu.clock_mhz / 1e3);
+	double us = im->total.cycles / hw->npu.clock_mhz;
+	printf(us < 1000 ? "\n%.2f us" : "\n%.2f ms", us < 1000 ? us : us / 1e3);
+	printf("%s\n", im->list.n == 1 ? "" : ", one layer after the other");
 	return true;
 }
 

@@ -32,6 +32,10 @@ stride, 20, 20, 1, 1, 50, 70, 2, 1
 END
 "$NPUSIM" import scalesim gemm.csv --report gemm.json >out 2>err || fail "gemm.csv: $(cat err)"
 "$NPUSIM" import scalesim conv.csv dtype=int8 --report conv.json >/dev/null 2>err || fail "conv.csv: $(cat err)"
+# Less than a millisecond is told in microseconds, at the 1,000 MHz of edge-1mb.
+checks=$((checks + 1))
+want=$(awk -v c="$(json_value cycles gemm.json)" 'BEGIN { printf "%.2f us, one layer after the other", c / 1000 }')
+[ "$(tail -n 1 out)" = "$want" ] || fail "the last line is not $want: $(tail -n 1 out)"
 cycles() { "$NPUSIM" run "$@" --report - | json_value cycles; }
 # whole PATH FILE: a figure of a report without its fraction.
 whole() { json_value "$1" "$2" | sed 's/\..*//'; }
