@@ -27,7 +27,7 @@ enum transformer_activation { TRANSFORMER_SILU, TRANSFORMER_GELU, TRANSFORMER_RE
 /* Members that are 0 or false say that the model has no such thing. */
 struct transformer {
 	char name[96];
-	char family[32]; /* `model_type` */
+	char family[32];    /* `model_type` */
 	char quantized[32]; /* `quant_method` of a checkpoint that is quantised; no figure depends on it */
 
 	uint32_t layers, hidden, vocab;

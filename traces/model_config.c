@@ -370,7 +370,8 @@ static bool read_biases(struct reader *r)
 	       real_in(r, r->root, "final_logit_softcapping", 1e-6, 1e9, 0, &m->final_softcap);
 }
 
-/* Numbers that no figure depends on are looked at all the same: a file that the library would not load describes no model. */
+/* Numbers that no figure depends on are looked at all the same: a file that the library would not load describes no
+ * model. */
 static bool check_numbers(const struct reader *r)
 {
 	static const struct {
@@ -408,7 +409,7 @@ static bool read_quantization(struct reader *r)
 
 static bool check_rope_numbers(const struct reader *r, const json_t *object)
 {
-	static const char *const numbers[] = { "beta_fast",	  "beta_slow", "low_freq_factor", "high_freq_factor",
+	static const char *const numbers[] = { "beta_fast",        "beta_slow", "low_freq_factor", "high_freq_factor",
 					       "attention_factor", "mscale",    "mscale_all_dim" };
 	double value;
 	for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -458,7 +459,10 @@ static bool read_rope(struct reader *r)
 	    (parameters && !real_in(r, full ? full : parameters, "partial_rotary_factor", 0, 1, 0, &inner)) ||
 	    !real_in(r, r->root, "partial_rotary_factor", 0, 1, inner > 0 ? inner : missing, &factor))
 		return false;
-	const char *key = m->kv_rank ? "qk_rope_head_dim" : field(r, "head_dim") ? "head_dim" : r->family->old_names ? "n_embd" : "hidden_size";
+	const char *key = m->kv_rank             ? "qk_rope_head_dim"
+			  : field(r, "head_dim") ? "head_dim"
+			  : r->family->old_names ? "n_embd"
+						 : "hidden_size";
 	if (!m->kv_rank) {
 		m->rotary_dim = (uint32_t)(m->head_dim * factor);
 		if (r->family->old_names && !whole(r, "rotary_dim", 0, m->head_dim, m->rotary_dim, &m->rotary_dim))
@@ -466,7 +470,8 @@ static bool read_rope(struct reader *r)
 	}
 	return m->rotary_dim % 2 == 0 ||
 	       fail(r, r->family->old_names && field(r, "rotary_dim") ? "rotary_dim" : key,
-		    "rotary embedding turns %" PRIu32 " elements of a head, an even number would be right", m->rotary_dim);
+		    "rotary embedding turns %" PRIu32 " elements of a head, an even number would be right",
+		    m->rotary_dim);
 }
 
 /* ---- which layer is what ---- */
@@ -482,7 +487,8 @@ static bool read_layer_types(struct reader *r, const json_t *types)
 		const char *type = json_string_value(value);
 		char shown[64];
 		if (!type)
-			return fail(r, "layer_types", "layer %" PRIu32 ": is %s, a string would be right", i, type_name(value));
+			return fail(r, "layer_types", "layer %" PRIu32 ": is %s, a string would be right", i,
+				    type_name(value));
 		m->windowed[i] = strcmp(type, "sliding_attention") == 0;
 		if (m->windowed[i] || strcmp(type, "full_attention") == 0)
 			continue;
@@ -592,7 +598,8 @@ static bool read_experts(struct reader *r)
 static bool read_model(struct reader *r)
 {
 	return read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) &&
-	       check_numbers(r) && read_quantization(r) && read_rope(r) && read_experts(r) && read_window(r) && read_dense_layers(r);
+	       check_numbers(r) && read_quantization(r) && read_rope(r) && read_experts(r) && read_window(r) &&
+	       read_dense_layers(r);
 }
 
 /* The name of the field whose value ends at `at`, without its quotes; nbytes 0: none can be told. */
