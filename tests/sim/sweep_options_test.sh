@@ -46,7 +46,7 @@ grep -qx "npusim: $PWD/s holds results of another sweep; another folder (-o) wou
 "$NPUSIM" sweep submit "a b's/s.yaml" -o "s" --dry-run --shards 2 -j 2 >out 2>err || fail "the same sweep elsewhere: $(cat err)"
 "$NPUSIM" sweep submit "a b's/s.yaml" -o p --dry-run --shards 2 -j 3 >out || fail 'submit'
 grep -q ' --shard {}/2 -j 3 ::: ' out || fail "-j is dropped: $(cat out)"
-if parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
+if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q "^GNU parallel"; then
     (cd / && bash -c "$(tail -n 1 "$folder/out")") >done 2>err </dev/null || fail "the line for GNU parallel: $(cat err)"
     grep -q '8 points: 8 run' done || fail "the line for GNU parallel: $(cat done)"
     checks=$((checks + 1))
