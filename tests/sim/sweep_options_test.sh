@@ -46,14 +46,14 @@ grep -qx "npusim: $PWD/s holds results of another sweep; another folder (-o) wou
 "$NPUSIM" sweep submit "a b's/s.yaml" -o "s" --dry-run --shards 2 -j 2 >out 2>err || fail "the same sweep elsewhere: $(cat err)"
 "$NPUSIM" sweep submit "a b's/s.yaml" -o p --dry-run --shards 2 -j 3 >out || fail 'submit'
 grep -q ' --shard {}/2 -j 3 ::: ' out || fail "-j is dropped: $(cat out)"
-if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q "^GNU parallel"; then
+if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
     (cd / && bash -c "$(tail -n 1 "$folder/out")") >done 2>err </dev/null || fail "the line for GNU parallel: $(cat err)"
     grep -q '8 points: 8 run' done || fail "the line for GNU parallel: $(cat done)"
     checks=$((checks + 1))
 fi
 # What it does, without it: a shard that is not there is told.
 merge=$(tail -n 1 out | sed 's/.*; //')
-mkdir -p p && cp s/sweep.json p/
+rm -rf p && mkdir p && cp s/sweep.json p/
 bash -c "$merge" >done 2>err && fail 'missing points are no failure'
 grep -q '8 of 8 points are missing' err || fail "$(cat done err)"
 checks=$((checks + 5))
