@@ -50,7 +50,7 @@ refuses 2 '--where: cycles is an axis and a figure; axis.cycles or figure.cycles
 "$NPUSIM" sweep best c --where 'axis.cycles == 2 && figure.cycles > 2' | tail -n 1 | grep -q 'cycles=2$' || fail 'axis.cycles'
 
 # Points that are missing are said to be.
-head -n 1 b/points-*.jsonl | grep '^{' | sed 1q >x && rm b/points-* && mv x b/points-1-1-0.1.jsonl
+sed -n '/^{/{p;q}' b/points-*.jsonl >x && rm b/points-* && mv x b/points-1-1-0.1.jsonl
 "$NPUSIM" sweep best b >out 2>err || fail 'a folder with one point'
 grep -qx 'npusim: warning: 3 of 4 points are missing in b: the best may be among them' err || fail "$(cat err)"
 checks=$((checks + 2))
