@@ -18,7 +18,11 @@ for _ in $(seq 400); do
     [ $killed -lt 3 ] || break
     sleep 0.02
 done
-wait $sweep || fail "a sweep whose processes are killed ends with $?: $(cat err)"
+wait $sweep
+status=$?
+# A point that lost its process twice has failed, and is tried again by the same command.
+[ $status = 0 ] || { [ $status = 1 ] && "$NPUSIM" sweep run s.yaml -q --each -j 2 -o killed >out 2>again; } ||
+    fail "a sweep whose processes are killed ends with $status: $(cat err again)"
 "$NPUSIM" sweep merge killed --csv killed.csv >/dev/null 2>merge.err || fail "merge: $(cat merge.err)"
 cmp whole.csv killed.csv || fail 'a sweep whose processes were killed ends otherwise'
 [ $killed -gt 0 ] || echo "note: all was done before a kill"
