@@ -107,10 +107,16 @@ START_TEST(kernels_that_are_alike_have_the_same_figures)
 			runs[i].program = npu_kernel_build(kernel, &capacity, &own, NULL);
 			if (runs[i].program && runs[i].program->ninsns <= 3000)
 				runs[i].alike = alike_of(runs[i].program, &runs[i].config);
-			else
+			else {
+				npu_program_free(runs[i].program);
 				runs[i].program = NULL;
+			}
 		}
 		pairs += compare(runs, SIZES, kernel->name);
+		for (unsigned i = 0; i < SIZES; i++) {
+			npu_program_free(runs[i].program);
+			config_fini(&runs[i].config);
+		}
 	}
 	/* Of 6 pairs a case. */
 	ck_assert_msg(pairs >= CASES, "%u pairs are alike", pairs);
@@ -165,6 +171,10 @@ START_TEST(random_programs_that_are_alike_have_the_same_figures)
 		for (unsigned i = 0; i < 2; i++)
 			runs[i].alike = alike_of(runs[i].program, &runs[i].config);
 		pairs += compare(runs, 2, what);
+		free((void *)runs[1].program->insns);
+		free((void *)runs[1].program->buffers);
+		free(runs[1].program);
+		npu_program_free(runs[0].program);
 	}
 	ck_assert_msg(pairs >= PROGRAMS / 10, "%u of %d are alike", pairs, PROGRAMS);
 }
@@ -200,6 +210,10 @@ START_TEST(what_decides_is_not_alike)
 	ck_assert(alike_of(&q, &one).machine != alike_of(&q, &larger).machine);
 	ck_assert(alike_of(p, &one).machine == alike_of(p, &larger).machine);
 	free(insns);
+	npu_program_free(p);
+	config_fini(&one);
+	config_fini(&other);
+	config_fini(&larger);
 }
 END_TEST
 
