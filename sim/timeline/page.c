@@ -3,6 +3,7 @@
 #include "sim/timeline/page.h"
 
 #include "isa/field.h"
+#include "sim/html.h"
 #include "sim/report_json.h"
 #include "sim/timeline/page_data.h"
 
@@ -108,25 +109,6 @@ static json_t *meta_of(struct page_data *d, json_t *report)
 			 text_list(d->strings.items, d->strings.count, false), "report", report);
 }
 
-/* JSON has `<` in strings only; written as an escape it can end no script and begin no comment. */
-static int put_json(const char *text, size_t length, void *ctx)
-{
-	FILE *out = ctx;
-	for (size_t i = 0; i < length; i++)
-		if (text[i] == '<')
-			fputs("\\u003c", out);
-		else
-			putc(text[i], out);
-	return ferror(out) ? -1 : 0;
-}
-
-static void put_meta(const char *id, const json_t *value, FILE *out)
-{
-	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
-	json_dump_callback(value, put_json, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-	fputs("</script>\n", out);
-}
-
 static void put_block(const char *before, const char *id, const struct page_bytes *b, FILE *out)
 {
 	fprintf(out, "<script type=\"text/plain\" id=\"%s%s\">", before, id);
@@ -139,21 +121,13 @@ static void put_data(const struct page_data *d, const json_t *meta, const char *
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%smeta", before);
-	put_meta(id, meta, out);
+	html_json(id, meta, out);
 	put_block(before, "fixed", &d->fixed, out);
 	put_block(before, "numbers", &d->numbers, out);
 	for (uint64_t i = 0; i < d->nlanes; i++) {
 		snprintf(id, sizeof(id), "lane-%llu", (unsigned long long)i);
 		put_block(before, id, &d->lanes[i].bytes, out);
 	}
-}
-
-/* Writes page.html up to a mark, and returns what follows it. */
-static const char *put_until(const char *html, const char *mark, FILE *out)
-{
-	const char *at = strstr(html, mark);
-	fwrite(html, 1, (size_t)(at - html), out);
-	return at + strlen(mark);
 }
 
 /* What stands in a page: a run, or two and how they lie beside each other. */
@@ -166,14 +140,14 @@ struct page {
 static void put_page(const struct page *page, FILE *out)
 {
 	static const char *const before[ALIGN_RUNS] = { "", "b-" };
-	const char *html = put_until(part_html, "<!--style-->", out);
+	const char *html = html_until(part_html, "<!--style-->", out);
 	fputs(part_css, out);
-	html = put_until(html, "<!--data-->", out);
+	html = html_until(html, "<!--data-->", out);
 	for (unsigned r = 0; r < page->nruns; r++)
 		put_data(&page->data[r], page->metas[r], before[r], out);
 	if (page->pair)
-		put_meta("pair", page->pair, out);
-	html = put_until(html, "<!--script-->", out);
+		html_json("pair", page->pair, out);
+	html = html_until(html, "<!--script-->", out);
 	fputs(part_js, out);
 	fputs(html, out);
 }
