@@ -88,6 +88,13 @@ void sweep_warn_of_gaps(const struct sweep_rows *r, const char *path)
 
 /* ---- run ---- */
 
+/* A few points that were there, whose programs are built again: the order of points has no pattern, so that any are as good as others. */
+enum { REBUILT = 4 };
+struct rebuilt {
+	uint64_t point;
+	char program[17];
+};
+
 struct session {
 	const struct cli *cli;
 	struct sweep_spec *spec;
@@ -97,6 +104,8 @@ struct session {
 	char *folder;
 	unsigned parallel;
 	uint64_t before;  /* points that were there */
+	struct rebuilt rebuilt[REBUILT];
+	unsigned nrebuilt;
 	struct sweep_counts counts;
 	double seconds;
 	bool stopped;
@@ -106,12 +115,34 @@ struct session {
 static bool note_done(void *context, uint64_t point, enum sweep_status status, const json_t *record)
 {
 	struct session *s = context;
-	(void)record;
+	struct alike alike;
+	const char *program = json_string_value(json_object_get(record, "program"));
 	/* One that failed is tried again. */
 	if (status == SWEEP_FAILED || sweep_set_has(s->done, point))
 		return true;
+	/* What was simulated by a run before is known to this one. */
+	if (status == SWEEP_RUN && s->known && alike_read(json_object_get(record, "alike"), &alike) && !known_has(s->known, alike))
+		known_add(s->known, alike, json_object_get(record, "figures"));
+	if (program && s->nrebuilt < REBUILT) {
+		struct rebuilt *r = &s->rebuilt[s->nrebuilt++];
+		r->point = point;
+		snprintf(r->program, sizeof r->program, "%s", program);
+	}
 	s->before++;
 	return sweep_set_add(s->done, point) || npu_fail(&s->err, NPU_ERR_MEMORY, "out of memory");
+}
+
+/* Another build of one version may make other programs. Of a plug-in, whose bytes are in the identity, none is built here. */
+static bool is_same_build(struct session *s)
+{
+	char program[17];
+	for (unsigned i = 0; !s->spec->plugin && i < s->nrebuilt; i++) {
+		const struct rebuilt *r = &s->rebuilt[i];
+		if (!sweep_point_program(s->spec, r->point, program) || strcmp(program, r->program) != 0)
+			return npu_fail(&s->err, NPU_ERR_USAGE, "%s holds results of another build of npusim %s: point %s has another program now; "
+					"another folder (-o) would be right", s->folder, s->spec->space->version, npu_count_text(r->point).text);
+	}
+	return true;
 }
 
 static uint64_t points_of_shard(const struct sweep_space *space, const struct sweep_store *store)
@@ -347,7 +378,7 @@ static int dry_run(struct session *s)
 		bool ok = there && (strcmp(there->identity, space->identity) == 0 ||
 				    npu_fail(&s->err, NPU_ERR_USAGE, "%s holds results of another sweep; another folder (-o) would be right", s->folder));
 		sweep_space_free(there);
-		if (!ok || !sweep_store_read(s->folder, space, note_done, s, NULL, &s->err) || s->err.code)
+		if (!ok || !sweep_store_read(s->folder, space, note_done, s, NULL, &s->err) || s->err.code || !is_same_build(s))
 			return cli_fail(&s->err);
 	}
 	uint64_t left = space->pareto ? space->count : to_go(s, &excluded, pilot, &npilot);
@@ -385,7 +416,7 @@ static int run_all(struct session *s)
 	fflush(stdout);
 	unsigned shard = s->store.shard, shards = s->store.shards;
 	if (!sweep_store_open(&s->store, s->folder, s->spec->space, shard, shards, &s->err) ||
-	    !sweep_store_read(s->folder, s->spec->space, note_done, s, NULL, &s->err) || s->err.code)
+	    !sweep_store_read(s->folder, s->spec->space, note_done, s, NULL, &s->err) || s->err.code || !is_same_build(s))
 		return cli_fail(&s->err);
 	if (s->before && shards == 1 && !cli_value(s->cli, "quiet"))
 		fprintf(stderr, "%s point%s in %s already\n", npu_count_text(s->before).text, s->before > 1 ? "s are" : " is", s->folder);

@@ -4,7 +4,9 @@
 #include "isa/access.h"
 #include "isa/field.h"
 #include "isa/seal.h"
+#include "sim/sweep/machines.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,20 +89,6 @@ static void mix_buffer(struct view *v, const struct npu_buffer *b)
 	mix(v, b->bytes);
 }
 
-static uint64_t machine_hash(const struct config *config, bool with_sram_size)
-{
-	char text[128];
-	uint64_t h = 0xcbf29ce484222325u;
-	for (unsigned i = 0; i < config_nkeys; i++) {
-		if (!with_sram_size && strcmp(config_keys[i].name, "sram.size") == 0)
-			continue;
-		for (const char *c = config_value(&config->hw, config->dram_part, &config_keys[i], text, sizeof text); *c; c++)
-			h = (h ^ (uint8_t)*c) * 0x100000001b3u;
-		h = (h ^ 0xff) * 0x100000001b3u;
-	}
-	return h;
-}
-
 struct alike alike_of(const struct npu_program *program, const struct config *config)
 {
 	const struct hw_sram *sram = &config->hw.sram;
@@ -114,7 +102,18 @@ struct alike alike_of(const struct npu_program *program, const struct config *co
 		mix_insn(&v, &program->insns[i]);
 	for (uint32_t i = 0; i < program->nbuffers; i++)
 		mix_buffer(&v, &program->buffers[i]);
-	return (struct alike){ .program = v.hash, .machine = machine_hash(config, !v.whole) };
+	return (struct alike){ .program = v.hash, .machine = sweep_machine_hash(config, !v.whole) };
+}
+
+json_t *alike_json(struct alike a) { return json_sprintf("%016" PRIx64 "-%016" PRIx64, a.program, a.machine); }
+
+bool alike_read(const json_t *o, struct alike *a)
+{
+	const char *text = json_string_value(o);
+	if (!text || strlen(text) != 33 || text[16] != '-' || strspn(text, "0123456789abcdef") != 16 || strspn(text + 17, "0123456789abcdef") != 16)
+		return false;
+	*a = (struct alike){ strtoull(text, NULL, 16), strtoull(text + 17, NULL, 16) };
+	return true;
 }
 
 /* ---- what is known ---- */
@@ -146,14 +145,22 @@ void known_free(struct known *k)
 
 static uint64_t first_probe(struct alike a) { return (a.program ^ a.machine) * 0x9e3779b97f4a7c15u >> 40; }
 
-json_t *known_find(const struct known *k, struct alike a)
+static const struct slot *find(const struct known *k, struct alike a)
 {
 	for (uint64_t i = 0, at = first_probe(a); k && i < PROBES; i++) {
 		const struct slot *s = &k->slots[(at + i) % SLOTS];
 		if (atomic_load_explicit(&s->state, memory_order_acquire) == FULL && s->of.program == a.program && s->of.machine == a.machine)
-			return json_loads(s->text, 0, NULL);
+			return s;
 	}
 	return NULL;
+}
+
+bool known_has(const struct known *k, struct alike a) { return find(k, a) != NULL; }
+
+json_t *known_find(const struct known *k, struct alike a)
+{
+	const struct slot *s = find(k, a);
+	return s ? json_loads(s->text, 0, NULL) : NULL;
 }
 
 void known_add(struct known *k, struct alike a, const json_t *figures)

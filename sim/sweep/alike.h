@@ -17,6 +17,9 @@ struct alike {
 
 /* A resolved machine and a program that fits it. */
 struct alike alike_of(const struct npu_program *, const struct config *);
+/* As a word of JSON, "PROGRAM-MACHINE" in hex digits, and back; false where it is none. */
+json_t *alike_json(struct alike);
+bool alike_read(const json_t *, struct alike *);
 
 /* Figures by what they are of, between processes: a table in shared memory, of a fixed size. What finds no room is not kept. */
 struct known;
@@ -26,5 +29,7 @@ void known_free(struct known *);
 /* A new reference; NULL: not known. */
 json_t *known_find(const struct known *, struct alike);
 void known_add(struct known *, struct alike, const json_t *figures);
+/* Whether it is known, without the figures. */
+bool known_has(const struct known *, struct alike);
 
 #endif

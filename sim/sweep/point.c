@@ -4,6 +4,7 @@
 #include "sim/cli_work.h"
 #include "sim/cmd/model.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/key.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,37 +27,38 @@ struct trial {
 	struct work work;
 	struct cli cli;
 	const char *parameters[MOST_WORDS];
-	char *owned[MOST_WORDS];
-	unsigned nowned;
+	char *owned[MOST_WORDS]; /* the same */
+	struct alike alike;
 	bool divides; /* the condition does, by 0 */
 	struct npu_error err;
 };
 
-static json_t *tell(uint64_t point, enum sweep_status status)
+static json_t *tell(const struct sweep_space *space, uint64_t point, enum sweep_status status)
 {
 	json_t *o = json_object();
 	json_object_set_new(o, "point", json_integer((json_int_t)point));
+	json_object_set_new(o, "at", sweep_place(space, point));
 	json_object_set_new(o, "status", json_string(sweep_status_name(status)));
 	return o;
 }
 
-static json_t *not_legal(uint64_t point, const char *reason, const char *error)
+static json_t *not_legal(const struct sweep_space *space, uint64_t point, const char *reason, const char *error)
 {
-	json_t *o = tell(point, SWEEP_NOT_LEGAL);
+	json_t *o = tell(space, point, SWEEP_NOT_LEGAL);
 	json_object_set_new(o, "reason", json_string(reason));
 	if (error)
 		json_object_set_new(o, "error", json_string(error));
 	return o;
 }
 
-json_t *sweep_point_excluded(uint64_t point, bool divides)
+json_t *sweep_point_excluded(const struct sweep_space *space, uint64_t point, bool divides)
 {
-	return not_legal(point, divides ? "where divides by 0" : "where", NULL);
+	return not_legal(space, point, divides ? "where divides by 0" : "where", NULL);
 }
 
-json_t *sweep_point_failed(uint64_t point, const char *why)
+json_t *sweep_point_failed(const struct sweep_space *space, uint64_t point, const char *why)
 {
-	json_t *o = tell(point, SWEEP_FAILED);
+	json_t *o = tell(space, point, SWEEP_FAILED);
 	json_object_set_new(o, "error", json_string(why));
 	return o;
 }
@@ -65,33 +67,24 @@ json_t *sweep_point_failed(uint64_t point, const char *why)
 
 static bool assign(struct trial *t, const char *key, const char *value)
 {
-	char *path = strcmp(key, "dram.part") == 0 && sweep_is_path(value) ? sweep_path(t->spec->space, value) : NULL;
-	size_t size = strlen(key) + strlen(path ? path : value) + 2;
+	if (strchr(key, '.') || strcmp(key, "hw") == 0)
+		return true;
+	size_t size = strlen(key) + strlen(value) + 2;
 	char *text = malloc(size);
-	if (text)
-		snprintf(text, size, "%s=%s", key, path ? path : value);
-	free(path);
 	if (!text)
 		return npu_fail(&t->err, NPU_ERR_MEMORY, "out of memory");
-	t->owned[t->nowned++] = text;
-	if (strchr(key, '.'))
-		return config_set(&t->work.config, text, &t->err);
-	if (strcmp(key, "hw") != 0)
-		t->parameters[t->cli.nparameters++] = text;
+	snprintf(text, size, "%s=%s", key, value);
+	t->owned[t->cli.nparameters] = text;
+	t->parameters[t->cli.nparameters++] = text;
 	return true;
 }
 
 static bool set_up(struct trial *t)
 {
 	const struct sweep_space *s = t->spec->space;
-	unsigned base = t->spec->hw_axis >= 0 ? sweep_index(s, t->point, (unsigned)t->spec->hw_axis) : 0;
-	/* Strings stay those of the base. */
-	t->work.config = t->spec->bases[base];
-	t->work.config.owned = NULL;
-	t->work.config.nowned = 0;
 	t->cli.parameters = t->parameters;
 	for (unsigned i = 0; i < s->nwith; i++)
-		if (!strchr(s->with[i].key, '.') && !assign(t, s->with[i].key, s->with[i].value))
+		if (!assign(t, s->with[i].key, s->with[i].value))
 			return false;
 	for (unsigned a = 0; a < s->naxes; a++) {
 		const struct sweep_axis *x = &s->axes[a];
@@ -99,12 +92,12 @@ static bool set_up(struct trial *t)
 			if (!assign(t, x->keys[k], x->values[(size_t)k * x->count + sweep_index(s, t->point, a)]))
 				return false;
 	}
-	return config_finish(&t->work.config, &t->err);
+	return sweep_machines_at(&t->spec->machines, s, t->point, &t->work.config, &t->err);
 }
 
 static void tear_down(struct trial *t)
 {
-	for (unsigned i = 0; i < t->nowned; i++)
+	for (unsigned i = 0; i < t->cli.nparameters; i++)
 		free(t->owned[i]);
 	work_fini(&t->work);
 }
@@ -137,8 +130,8 @@ static json_t *refused(const struct trial *t, bool of_machine)
 	npu_error_print(&t->err, text, sizeof text);
 	text[strcspn(text, "\n")] = '\0';
 	if (!is_refusal(&t->err))
-		return sweep_point_failed(t->point, text);
-	return not_legal(t->point, reason_of(&t->err, of_machine), text);
+		return sweep_point_failed(t->spec->space, t->point, text);
+	return not_legal(t->spec->space, t->point, reason_of(&t->err, of_machine), text);
 }
 
 /* ---- the condition, once everything is known ---- */
@@ -179,37 +172,19 @@ static bool passes(struct trial *t)
 
 /* ---- results ---- */
 
-static void hash_text(uint64_t *h, const char *text)
+/* `program` NULL: of a model. */
+static json_t *finished(const struct trial *t, const struct npu_program *program, const char *params, json_t *figures)
 {
-	for (; *text; text++)
-		*h = (*h ^ (uint8_t)*text) * 0x100000001b3u;
-	*h = (*h ^ 0xff) * 0x100000001b3u;
-}
-
-/* Of the resolved machine, the program (of a model, it and what is asked of it), a plug-in's file and the version of the tool. */
-static json_t *key_of(const struct trial *t, uint64_t program, const char *params)
-{
-	char text[128];
-	uint64_t h = 0xcbf29ce484222325u;
-	hash_text(&h, t->spec->space->version);
-	for (unsigned i = 0; i < config_nkeys; i++)
-		hash_text(&h, config_value(&t->work.config.hw, t->work.config.dram_part, &config_keys[i], text, sizeof text));
-	snprintf(text, sizeof text, "%016" PRIx64, program);
-	hash_text(&h, text);
-	if (t->spec->plugin)
-		hash_text(&h, t->spec->plugin->digest);
-	if (t->spec->space->kind == SWEEP_MODEL) {
-		hash_text(&h, t->spec->space->inputs);
-		hash_text(&h, params);
+	char hash[17], key[17];
+	json_t *o = tell(t->spec->space, t->point, SWEEP_RUN);
+	if (program)
+		snprintf(hash, sizeof hash, "%016" PRIx64, program->hash);
+	sweep_key(t->spec->space, sweep_machine_hash(&t->work.config, true), program ? hash : NULL, params, key);
+	json_object_set_new(o, "key", json_string(key));
+	if (program) {
+		json_object_set_new(o, "program", json_string(hash));
+		json_object_set_new(o, "alike", alike_json(t->alike));
 	}
-	snprintf(text, sizeof text, "%016" PRIx64, h);
-	return json_string(text);
-}
-
-static json_t *finished(const struct trial *t, uint64_t program, const char *params, json_t *figures)
-{
-	json_t *o = tell(t->point, SWEEP_RUN);
-	json_object_set_new(o, "key", key_of(t, program, params));
 	json_object_set_new(o, "params", json_string(params));
 	json_object_set_new(o, "figures", figures);
 	return o;
@@ -218,8 +193,8 @@ static json_t *finished(const struct trial *t, uint64_t program, const char *par
 /* The figures of the program, by a simulation or of another point; NULL with an error. */
 static json_t *figures_of(struct trial *t)
 {
-	struct alike alike = alike_of(t->work.program, &t->work.config);
-	json_t *figures = known_find(t->known, alike);
+	t->alike = alike_of(t->work.program, &t->work.config);
+	json_t *figures = known_find(t->known, t->alike);
 	if (figures)
 		return figures;
 	struct simulation_request request = {
@@ -238,7 +213,7 @@ static json_t *figures_of(struct trial *t)
 		return NULL;
 	figures = sweep_figures_of(s);
 	simulation_free(s);
-	known_add(t->known, alike, figures);
+	known_add(t->known, t->alike, figures);
 	return figures;
 }
 
@@ -254,7 +229,7 @@ static json_t *run_program(struct trial *t)
 	for (unsigned i = 0; t->work.macro && i < t->work.macro->nparams && used < sizeof params; i++)
 		used += (size_t)snprintf(params + used, sizeof params - used, "%s%s=%s", used ? " " : "", t->work.macro->params[i].name,
 					 t->work.macro->params[i].value);
-	return finished(t, t->work.program->hash, params, figures);
+	return finished(t, t->work.program, params, figures);
 }
 
 /* A plug-in that is built again while it is swept would give points of two kernels. */
@@ -275,7 +250,7 @@ static json_t *program_point(struct trial *t)
 		return refused(t, false);
 	if (!work_program(&t->work, &t->cli, t->spec->subject, &t->err))
 		return refused(t, false);
-	return passes(t) ? run_program(t) : sweep_point_excluded(t->point, t->divides);
+	return passes(t) ? run_program(t) : sweep_point_excluded(t->spec->space, t->point, t->divides);
 }
 
 /* The operator that takes the most cycles, with the run that its timeline can be had of. */
@@ -293,17 +268,6 @@ static json_t *longest_of(const struct model_step *s)
 			 s->total.cycles > 0 ? s->ops[longest].total.cycles / s->total.cycles : 0, "run", run);
 }
 
-/* A step has many programs: what they are built from. */
-static uint64_t step_hash(const struct trial *t, const char *params)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	const uint8_t *dims = (const uint8_t *)&t->spec->dims;
-	hash_text(&h, params);
-	for (size_t i = 0; i < sizeof t->spec->dims; i++)
-		h = (h ^ dims[i]) * 0x100000001b3u;
-	return h;
-}
-
 static json_t *model_point(struct trial *t)
 {
 	char params[1024];
@@ -313,16 +277,31 @@ static json_t *model_point(struct trial *t)
 			return refused(t, false);
 	struct model_ask ask = model_ask_of(&t->work.args);
 	if (!passes(t))
-		return sweep_point_excluded(t->point, t->divides);
+		return sweep_point_excluded(t->spec->space, t->point, t->divides);
 	struct model_step *s =
 	    model_step_new(&t->spec->dims, &ask, &t->work.config, model_ask_chooses(&t->work.args), false, &t->err);
 	bool ok = s && model_step_run(s, 1, &t->err);
 	npu_args_print(&model_ask_parameters, &t->work.args, params, sizeof params);
-	json_t *o = ok ? finished(t, step_hash(t, params), params, sweep_figures_of_step(s)) : refused(t, false);
+	json_t *o = ok ? finished(t, NULL, params, sweep_figures_of_step(s)) : refused(t, false);
 	if (ok)
 		json_object_set_new(o, "longest", longest_of(s));
 	model_step_free(s);
 	return o;
+}
+
+bool sweep_point_program(const struct sweep_spec *spec, uint64_t point, char out[17])
+{
+	struct trial *t = spec->space->kind == SWEEP_MODEL || spec->plugin ? NULL : calloc(1, sizeof *t);
+	if (!t)
+		return false;
+	t->spec = spec;
+	t->point = point;
+	bool ok = set_up(t) && work_program(&t->work, &t->cli, spec->subject, &t->err);
+	if (ok)
+		snprintf(out, 17, "%016" PRIx64, t->work.program->hash);
+	tear_down(t);
+	free(t);
+	return ok;
 }
 
 json_t *sweep_point_run(const struct sweep_spec *spec, uint64_t point, struct known *known)

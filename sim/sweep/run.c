@@ -98,7 +98,7 @@ static void run_there(void *context, int fd)
 	if (!spec->plugin)
 		run_and_tell(order);
 	else if (!plugin_guard(spec->subject, &spec->limits, run_and_tell, order, &err))
-		tell(fd, sweep_point_failed(order->point, npu_error_print(&err, why, sizeof why)));
+		tell(fd, sweep_point_failed(spec->space, order->point, npu_error_print(&err, why, sizeof why)));
 }
 
 /* The record of one attempt; NULL when it was stopped. */
@@ -109,7 +109,7 @@ static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint6
 	struct child child;
 	char why[128];
 	if (!child_start(&child, run_there, &order, &err))
-		return sweep_point_failed(point, err.text);
+		return sweep_point_failed(job->spec->space, point, err.text);
 	struct pollfd fd = { .fd = child.fd, .events = POLLIN };
 	bool ended = false;
 	while (!ended && !shared->stop)
@@ -128,7 +128,7 @@ static json_t *attempt(const struct sweep_job *job, struct shared *shared, uint6
 			 WTERMSIG(status) == SIGKILL ? ", as for want of memory" : "");
 	else
 		snprintf(why, sizeof why, "its process told nothing");
-	return sweep_point_failed(point, why);
+	return sweep_point_failed(job->spec->space, point, why);
 }
 
 static bool has_failed(const json_t *record)
@@ -174,9 +174,9 @@ static void work_on(const struct sweep_job *job, struct shared *shared, struct s
 	json_t *record;
 	hand->point = point + 1;
 	if (hand->deaths >= MOST_DEATHS)
-		record = sweep_point_failed(point, "each time it was run, the process that runs points was ended");
+		record = sweep_point_failed(job->spec->space, point, "each time it was run, the process that runs points was ended");
 	else
-		record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(point, divides);
+		record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(job->spec->space, point, divides);
 	if (record && has_failed(record) && hand->deaths < MOST_DEATHS) {
 		json_decref(record);
 		record = attempt(job, shared, point);

@@ -5,6 +5,7 @@
 #include "isa/random.h"
 #include "isa/units.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/hash.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -334,6 +335,7 @@ json_t *sweep_space_json(const struct sweep_space *s)
 	json_object_set_new(o, "schema", json_string("npusim.sweep/1"));
 	json_object_set_new(o, "version", json_string(s->version));
 	json_object_set_new(o, "identity", json_string(s->identity));
+	json_object_set_new(o, "machines", json_string(s->machines));
 	json_object_set_new(o, "inputs", json_string(s->inputs));
 	json_object_set_new(o, "spec", s->spec ? json_string(s->spec) : json_null());
 	json_object_set_new(o, "folder", s->folder ? json_string(s->folder) : json_null());
@@ -358,22 +360,15 @@ json_t *sweep_space_json(const struct sweep_space *s)
 
 /* ---- identity ---- */
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
-	return h;
-}
-
 bool sweep_file_digest(const char *path, char out[17])
 {
 	uint8_t bytes[4096];
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = SWEEP_HASH_BEGIN;
 	FILE *in = fopen(path, "re");
 	if (!in)
 		return false;
 	for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;)
-		h = hash_bytes(h, bytes, n);
+		h = sweep_hash_bytes(h, bytes, n);
 	bool ok = !ferror(in);
 	fclose(in);
 	snprintf(out, 17, "%016" PRIx64, h);
@@ -426,7 +421,7 @@ bool sweep_space_identify(struct sweep_space *s, struct npu_error *err)
 	json_decref(plan);
 	if (!line)
 		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
-	snprintf(s->identity, sizeof s->identity, "%016" PRIx64, hash_bytes(0xcbf29ce484222325u, line, strlen(line)));
+	snprintf(s->identity, sizeof s->identity, "%016" PRIx64, sweep_hash_bytes(SWEEP_HASH_BEGIN, line, strlen(line)));
 	free(line);
 	return true;
 }
@@ -501,6 +496,7 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 {
 	const char *kind = json_string_value(json_object_get(o, "kind")), *identity = json_string_value(json_object_get(o, "identity"));
 	const char *digest = json_string_value(json_object_get(o, "digest")), *inputs = json_string_value(json_object_get(o, "inputs"));
+	const char *machines = json_string_value(json_object_get(o, "machines"));
 	const json_t *axes = json_object_get(o, "axes");
 	const char *key;
 	json_t *value;
@@ -513,6 +509,7 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 	snprintf(s->identity, sizeof s->identity, "%s", identity);
 	if (digest)
 		snprintf(s->digest, sizeof s->digest, "%s", digest);
+	snprintf(s->machines, sizeof s->machines, "%s", machines ? machines : "");
 	snprintf(s->inputs, sizeof s->inputs, "%s", inputs ? inputs : "");
 	s->clocks = json_is_true(json_object_get(o, "clocks"));
 	read_files(json_object_get(o, "files"), s);

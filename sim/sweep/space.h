@@ -59,7 +59,8 @@ struct sweep_space {
 	uint64_t points;   /* of the grid */
 	uint64_t count;    /* that are run; of a search, at most */
 	bool clocks;       /* its machines run at several clocks: cycles are not time */
-	char inputs[17];   /* hash of machines, programs and models as they were read */
+	char machines[17]; /* hash of the machines as they were read */
+	char inputs[17];   /* the same of machines, programs and models */
 	char identity[17]; /* hash of all that decides a result: of the plan and `inputs` */
 	struct sweep_file files[SWEEP_FILES];
 	unsigned nfiles;

@@ -8,6 +8,7 @@
 #include "sim/config_parse.h"
 #include "sim/config_yaml.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/hash.h"
 #include "sim/sweep/identity.h"
 
 #include <inttypes.h>
@@ -76,8 +77,8 @@ static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
 {
 	uint64_t nbytes;
 	char *text = read_whole_file(path, (uint64_t)1 << 30, &nbytes, err);
-	for (uint64_t i = 0; text && i < nbytes; i++)
-		*h = (*h ^ (uint8_t)text[i]) * 0x100000001b3u;
+	if (text)
+		*h = sweep_hash_bytes(*h, text, nbytes);
 	free(text);
 	return text != NULL;
 }
@@ -85,7 +86,7 @@ static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
 static bool open_program(struct reader *r, const yaml_node_t *node)
 {
 	struct npu_error inner = { 0 };
-	r->bytes_hash = 0xcbf29ce484222325u;
+	r->bytes_hash = SWEEP_HASH_BEGIN;
 	if (!hash_file(&r->bytes_hash, r->spec->subject, &inner))
 		return fail_as(r, node, &inner);
 	note_file(r, r->spec->subject);
@@ -186,24 +187,10 @@ static bool read_subject(struct reader *r, const yaml_node_t *const top[WORDS])
 
 /* ---- the machine ---- */
 
-static bool add_base(struct reader *r, const yaml_node_t *node, const char *name)
+static bool add_machine(struct reader *r, const yaml_node_t *node, const char *name)
 {
 	struct npu_error inner = { 0 };
-	struct config *more = realloc(r->spec->bases, (r->spec->nbases + 1) * sizeof *more);
-	if (!more)
-		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-	r->spec->bases = more;
-	struct config *base = &more[r->spec->nbases++];
-	config_init(base);
-	if (!config_base(base, name, &inner))
-		return fail_as(r, node, &inner);
-	for (unsigned i = 0; i < r->space->nwith; i++) {
-		char assignment[512];
-		snprintf(assignment, sizeof assignment, "%s=%s", r->space->with[i].key, r->space->with[i].value);
-		if (strchr(r->space->with[i].key, '.') && !config_set(base, assignment, &inner))
-			return fail_as(r, node, &inner);
-	}
-	return true;
+	return sweep_machines_add(&r->spec->machines, r->space, name, &inner) || fail_as(r, node, &inner);
 }
 
 /* What is a name or a path. */
@@ -224,10 +211,8 @@ static bool read_hw(struct reader *r, const yaml_node_t *node)
 	if (!name || !*name)
 		return fail(r, node, "hw takes a preset or a YAML file; several machines are an axis: axes: {hw: [edge-1mb, edge-2mb]}");
 	r->space->hw = keep(name);
-	char *path = machine_name(r, name);
-	bool ok = path && add_base(r, node, path);
-	free(path);
-	return ok;
+	free(machine_name(r, name));
+	return r->space->hw ? add_machine(r, node, name) : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 }
 
 /* ---- keys and values ---- */
@@ -312,7 +297,7 @@ static bool check_value(struct reader *r, const yaml_node_t *node, const char *k
 	if (hw && hw->type == CONFIG_PART)
 		return check_part(r, node, value);
 	if (hw) {
-		struct hw scratch = r->spec->bases[0].hw;
+		struct hw scratch = r->spec->machines.bases[0].hw;
 		char text[512];
 		return config_parse(hw, value, &scratch, text, sizeof text) || fail(r, node, "%s", text);
 	}
@@ -360,8 +345,8 @@ static bool set_with(struct reader *r, const yaml_node_t *key_node, const yaml_n
 	}
 	snprintf(assignment, sizeof assignment, "%s=%s", key, path);
 	free(path);
-	for (unsigned i = 0; strchr(key, '.') && i < r->spec->nbases; i++)
-		if (!config_set(&r->spec->bases[i], assignment, &inner))
+	for (unsigned i = 0; strchr(key, '.') && i < r->spec->machines.n; i++)
+		if (!config_set(&r->spec->machines.bases[i], assignment, &inner))
 			return fail_as(r, node, &inner);
 	return true;
 }
@@ -530,7 +515,7 @@ static bool read_list(struct reader *r, const yaml_node_t *node, const char *key
 		if (!value || !*value)
 			return fail(r, item, "%s: one value would be right here", key);
 		char *name = is_path_key(key) ? machine_name(r, value) : NULL;
-		bool ok = (strcmp(key, "hw") != 0 || add_base(r, item, name)) && list_add_as(r, item, l, key, value, name ? name : value);
+		bool ok = (strcmp(key, "hw") != 0 || add_machine(r, item, value)) && list_add_as(r, item, l, key, value, name ? name : value);
 		free(name);
 		if (!ok)
 			return false;
@@ -586,7 +571,7 @@ static bool read_key(struct reader *r, const yaml_node_t *key_node, const yaml_n
 	bool ok = check_key(r, key_node, key) && read_values(r, node, key, &l) && add_key(r, key_node, key, &l);
 	list_free(&l);
 	if (ok && strcmp(key, "hw") == 0)
-		r->spec->hw_axis = (int)r->space->naxes;
+		r->spec->machines.axis = (int)r->space->naxes;
 	return ok;
 }
 
@@ -630,8 +615,9 @@ static bool read_axis(struct reader *r, const yaml_node_t *key_node, const yaml_
 /* Bases come first that an axis of machines may have replaced: the one beside is dropped. */
 static void drop_first_base(struct sweep_spec *spec)
 {
-	config_fini(&spec->bases[0]);
-	memmove(spec->bases, spec->bases + 1, --spec->nbases * sizeof *spec->bases);
+	struct sweep_machines *m = &spec->machines;
+	config_fini(&m->bases[0]);
+	memmove(m->bases, m->bases + 1, --m->n * sizeof *m->bases);
 }
 
 static bool clocks_differ(const struct sweep_spec *spec)
@@ -641,8 +627,8 @@ static bool clocks_differ(const struct sweep_spec *spec)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
 			if (strcmp(s->axes[a].keys[k], "npu.clock_mhz") == 0)
 				return s->axes[a].count > 1;
-	for (unsigned i = 1; i < spec->nbases; i++)
-		if (spec->bases[i].hw.npu.clock_mhz != spec->bases[0].hw.npu.clock_mhz)
+	for (unsigned i = 1; i < spec->machines.n; i++)
+		if (spec->machines.bases[i].hw.npu.clock_mhz != spec->machines.bases[0].hw.npu.clock_mhz)
 			return true;
 	return false;
 }
@@ -655,7 +641,7 @@ static bool read_axes(struct reader *r, const yaml_node_t *node, const yaml_node
 	for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++)
 		if (!read_axis(r, at(r, p->key), at(r, p->value)))
 			return false;
-	if (r->spec->hw_axis >= 0) {
+	if (r->spec->machines.axis >= 0) {
 		if (hw)
 			return fail(r, hw, "hw and an axis hw: one can be");
 		drop_first_base(r->spec);
@@ -991,7 +977,7 @@ struct sweep_spec *sweep_spec_read(const char *path, const struct plugin_limits 
 	if (r.spec)
 		r.space = r.spec->space = calloc(1, sizeof *r.space);
 	if (r.space) {
-		r.spec->hw_axis = -1;
+		r.spec->machines.axis = -1;
 		r.spec->limits = *limits;
 	}
 	bool ok = r.space ? read_spec(&r) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
@@ -1008,9 +994,7 @@ void sweep_spec_free(struct sweep_spec *spec)
 {
 	if (!spec)
 		return;
-	for (unsigned i = 0; i < spec->nbases; i++)
-		config_fini(&spec->bases[i]);
-	free(spec->bases);
+	sweep_machines_fini(&spec->machines);
 	expr_free(spec->where);
 	plugin_facts_free(spec->plugin);
 	sweep_space_free(spec->space);

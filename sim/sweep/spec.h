@@ -6,10 +6,8 @@
 
 #include "kernels/kernel.h"
 #include "kernels/model/model.h"
-#include "sim/config.h"
 #include "sim/plugin.h"
-#include "sim/sweep/expr.h"
-#include "sim/sweep/space.h"
+#include "sim/sweep/machines.h"
 
 struct sweep_spec {
 	struct sweep_space *space;
@@ -18,11 +16,9 @@ struct sweep_spec {
 	struct plugin_facts *plugin;     /* `kernel` is its; NULL: the subject is none */
 	struct plugin_limits limits;     /* of calls into it */
 	struct transformer dims;         /* of models */
-	struct config *bases;            /* the machine before the axes: of each value of an axis `hw`, else one */
-	unsigned nbases;
-	int hw_axis;        /* -1: none */
-	struct expr *where; /* NULL: none */
-	bool late;          /* `where` asks for what is known only once the program is built */
+	struct sweep_machines machines;
+	struct expr *where;              /* NULL: none */
+	bool late;                       /* `where` asks for what is known only once the program is built */
 };
 
 /* `path` "-" is stdin. NULL with an error. A plug-in is not loaded by this process. */

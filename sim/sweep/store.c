@@ -5,6 +5,8 @@
 #include "sim/config_file.h"
 #include "sim/output.h"
 #include "sim/report_json.h"
+#include "sim/sweep/hash.h"
+#include "sim/sweep/key.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -357,13 +359,7 @@ void sweep_store_close(struct sweep_store *s)
 
 /* ---- records ---- */
 
-static uint64_t sum_of(const char *text, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return h;
-}
+static uint64_t sum_of(const char *text, size_t n) { return sweep_hash_bytes(SWEEP_HASH_BEGIN, text, n); }
 
 bool sweep_log_open(struct sweep_log *log, const struct sweep_store *s, unsigned worker, struct npu_error *err)
 {
@@ -475,8 +471,8 @@ static bool is_of(const json_t *record, const struct sweep_space *space)
 	return sweep && strcmp(sweep, space->identity) == 0;
 }
 
-static bool read_file(const char *path, const struct sweep_space *space, sweep_each *each, void *context, struct sweep_strays *strays,
-		      struct npu_error *err)
+static bool read_file(const char *path, const struct sweep_space *space, struct sweep_judge *judge, sweep_each *each, void *context,
+		      struct sweep_strays *strays, struct npu_error *err)
 {
 	FILE *in = fopen(path, "re");
 	char *line = NULL;
@@ -493,10 +489,12 @@ static bool read_file(const char *path, const struct sweep_space *space, sweep_e
 		json_int_t point = json_integer_value(json_object_get(record, "point"));
 		if (record && !is_of(record, space))
 			strays->foreign++;
-		else if (status != SWEEP_MISSING && point >= 0 && (uint64_t)point < space->points)
-			more = each(context, (uint64_t)point, status, record);
-		else if (whole)
+		else if (whole && (status == SWEEP_MISSING || point < 0 || (uint64_t)point >= space->points))
 			strays->damaged++;
+		else if (whole && !sweep_judge_holds(judge, (uint64_t)point, status, record))
+			strays->astray++;
+		else if (whole)
+			more = each(context, (uint64_t)point, status, record);
 		json_decref(record);
 	}
 	free(line);
@@ -510,13 +508,16 @@ bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_e
 		      struct npu_error *err)
 {
 	struct sweep_strays here = { 0 };
+	struct sweep_judge *judge = sweep_judge_new(space);
 	char **names = NULL, file[4096];
 	size_t n = 0;
 	struct dirent *e;
 	DIR *d = opendir(path);
-	if (!d)
+	if (!d) {
+		sweep_judge_free(judge);
 		return fail_io(err, path, "cannot be read");
-	bool ok = true;
+	}
+	bool ok = judge != NULL;
 	while (ok && (e = readdir(d))) {
 		if (strncmp(e->d_name, "points-", 7) != 0 || !(ends_in(e->d_name, PART) || ends_in(e->d_name, DONE)))
 			continue;
@@ -533,26 +534,37 @@ bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_e
 	if (!ok)
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		ok = ok && join(file, path, names[i], err) && read_file(file, space, each, context, &here, err);
+		ok = ok && join(file, path, names[i], err) && read_file(file, space, judge, each, context, &here, err);
 		free(names[i]);
 	}
 	free(names);
+	sweep_judge_free(judge);
 	if (strays) {
 		strays->damaged += here.damaged;
 		strays->foreign += here.foreign;
+		strays->astray += here.astray;
 	}
 	return ok;
 }
 
 const char *sweep_strays_text(const struct sweep_strays *s, char out[160])
 {
-	struct npu_text damaged = npu_count_text(s->damaged), foreign = npu_count_text(s->foreign);
-	uint64_t all = s->damaged + s->foreign;
+	const struct {
+		uint64_t n;
+		const char *one, *many;
+	} kinds[] = {
+		{ s->damaged, "damaged line", "damaged lines" },
+		{ s->foreign, "line of another sweep", "lines of another sweep" },
+		{ s->astray, "line that is not of its point", "lines that are not of their points" },
+	};
+	uint64_t all = s->damaged + s->foreign + s->astray;
+	unsigned used = 0;
 	out[0] = '\0';
-	if (!all)
-		return out;
-	snprintf(out, 160, "%s%s%s%s%s%s left out", s->damaged ? damaged.text : "", s->damaged ? s->damaged > 1 ? " damaged lines" : " damaged line" : "",
-		 s->damaged && s->foreign ? " and " : "", s->foreign ? foreign.text : "",
-		 s->foreign ? s->foreign > 1 ? " lines of another sweep" : " line of another sweep" : "", all > 1 ? " are" : " is");
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (kinds[i].n && used < 160)
+			used += (unsigned)snprintf(out + used, 160 - used, "%s%s %s", used ? ", " : "", npu_count_text(kinds[i].n).text,
+						   kinds[i].n > 1 ? kinds[i].many : kinds[i].one);
+	if (all && used < 160)
+		snprintf(out + used, 160 - used, " %s left out", all > 1 ? "are" : "is");
 	return out;
 }

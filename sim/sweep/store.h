@@ -48,13 +48,14 @@ void sweep_log_close(struct sweep_log *, const struct sweep_store *);
 struct sweep_strays {
 	uint64_t damaged; /* no record, or not what was written */
 	uint64_t foreign; /* a record of another sweep */
+	uint64_t astray;  /* of this one, but its key is not that of its point */
 };
 /* Calls `each` for every record of this sweep in the folder, one of a point or more, in no order; false stops. Adds to strays, which
  * may be NULL. */
 typedef bool sweep_each(void *context, uint64_t point, enum sweep_status, const json_t *record);
 bool sweep_store_read(const char *path, const struct sweep_space *, sweep_each *, void *context, struct sweep_strays *,
 		      struct npu_error *err);
-/* "3 damaged lines and 2 of another sweep are left out"; "" where there are none. */
+/* "3 damaged lines, 2 lines of another sweep are left out"; "" where there are none. */
 const char *sweep_strays_text(const struct sweep_strays *, char out[160]);
 
 #endif
