@@ -2,12 +2,12 @@
 /* npusim sweep best: the best points of a folder under a condition, with the command that runs each again. */
 #include "isa/units.h"
 #include "sim/cmd/model.h"
-#include "sim/config.h"
 #include "sim/report_table.h"
 #include "sim/sweep/answers.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/expr.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/machines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +24,7 @@ struct choice {
 	struct expr *where;
 	enum meaning meaning[NAMES];
 	char name[NAMES][96]; /* `sram` written out */
-	struct config *machines; /* of each value of an axis hw, else one */
-	unsigned nmachines;
-	int hw_axis; /* -1: none */
+	struct sweep_machines machines; /* none: not read yet */
 	struct sweep_set *passing; /* points for which `where` holds; NULL: there is none */
 	uint64_t point; /* the record that is looked at */
 	const json_t *record;
@@ -61,6 +59,24 @@ static const char *parameter(const char *params, const char *name, char out[WHAT
 
 static const char *params_of(const json_t *record) { return json_string_value(json_object_get(record, "params")); }
 
+/* A key that is neither swept nor set is that of the machine of the point. */
+static bool bind_hardware(struct choice *c, unsigned i)
+{
+	c->meaning[i] = HARDWARE;
+	return c->machines.n || sweep_machines_read(&c->machines, c->rows.space, &c->err);
+}
+
+static const char *hardware(const struct choice *c, const char *name, char out[WHAT_BYTES])
+{
+	struct config machine;
+	struct npu_error ignored;
+	bool ok = sweep_machines_at(&c->machines, c->rows.space, c->point, &machine, &ignored);
+	if (ok)
+		config_value(&machine.hw, machine.dram_part, config_key_find(name), out, WHAT_BYTES);
+	config_fini(&machine);
+	return ok ? out : NULL;
+}
+
 static struct expr_value value_of(void *context, unsigned n)
 {
 	struct choice *c = context;
@@ -78,55 +94,11 @@ static struct expr_value value_of(void *context, unsigned n)
 	case PARAMETER:
 		text = parameter(params_of(c->record), name, c->scratch);
 		break;
-	case HARDWARE: {
-		const struct config *m = &c->machines[c->hw_axis >= 0 ? sweep_index(s, c->point, (unsigned)c->hw_axis) : 0];
-		text = config_value(&m->hw, m->dram_part, config_key_find(name), c->scratch, sizeof c->scratch);
+	case HARDWARE:
+		text = hardware(c, name, c->scratch);
 		break;
 	}
-	}
 	return text ? expr_value_of(text) : (struct expr_value){ .number = (double)NAN };
-}
-
-/* Keys that are neither swept nor set are those of the machine. */
-static bool read_machines(struct choice *c)
-{
-	const struct sweep_space *s = c->rows.space;
-	if (c->machines)
-		return true;
-	c->hw_axis = -1;
-	for (unsigned a = 0; a < s->naxes; a++)
-		if (strcmp(s->axes[a].keys[0], "hw") == 0)
-			c->hw_axis = (int)a;
-	unsigned n = c->hw_axis >= 0 ? s->axes[c->hw_axis].count : 1;
-	c->machines = calloc(n, sizeof *c->machines);
-	if (!c->machines)
-		return npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
-	for (; c->nmachines < n; c->nmachines++) {
-		struct config *m = &c->machines[c->nmachines];
-		char assignment[600];
-		config_init(m);
-		bool ok = config_base(m, c->hw_axis >= 0 ? s->axes[c->hw_axis].values[c->nmachines] : s->hw, &c->err);
-		for (unsigned i = 0; ok && i < s->nwith; i++) {
-			snprintf(assignment, sizeof assignment, "%s=%s", s->with[i].key, s->with[i].value);
-			ok = !strchr(s->with[i].key, '.') || config_set(m, assignment, &c->err);
-		}
-		if (!ok || !config_finish(m, &c->err)) {
-			config_fini(m);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* What a part on an axis gives is not known without it. */
-static bool is_hardware(const struct choice *c, const char *name)
-{
-	const struct sweep_space *s = c->rows.space;
-	bool part = false;
-	for (unsigned a = 0; a < s->naxes; a++)
-		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			part = part || strcmp(s->axes[a].keys[k], "dram.part") == 0;
-	return config_key_find(name) && !(part && strncmp(name, "dram.", 5) == 0);
 }
 
 static bool is_value(const struct sweep_space *s, const char *params, const char *word)
@@ -215,12 +187,11 @@ static bool bind_name(struct choice *c, unsigned i, const char *path, const char
 		return unknown_name(c, name);
 	if (parameter(params, name, scratch))
 		return c->meaning[i] = PARAMETER, true;
-	if (is_hardware(c, name))
-		return c->meaning[i] = HARDWARE, read_machines(c);
-	if (is_hardware(c, size)) {
+	if (config_key_find(name))
+		return bind_hardware(c, i);
+	if (config_key_find(size)) {
 		snprintf(c->name[i], sizeof c->name[i], "%s", size);
-		c->meaning[i] = sweep_value(s, 0, size, scratch, sizeof scratch) ? OF_POINT : HARDWARE;
-		return c->meaning[i] == OF_POINT || read_machines(c);
+		return sweep_value(s, 0, size, scratch, sizeof scratch) ? c->meaning[i] = OF_POINT, true : bind_hardware(c, i);
 	}
 	if (!is_value(s, params, name) && !is_figure_word(c, path, name))
 		return unknown_name(c, name);
@@ -406,9 +377,7 @@ int sweep_best_command(const struct cli *cli)
 	sweep_rows_fini(&c->rows);
 	expr_free(c->where);
 	sweep_set_free(c->passing);
-	for (unsigned i = 0; i < c->nmachines; i++)
-		config_fini(&c->machines[i]);
-	free(c->machines);
+	sweep_machines_fini(&c->machines);
 	sweep_space_free(space);
 	free(c);
 	return status;

@@ -86,6 +86,10 @@ if command -v gnuplot >/dev/null; then
     (cd at/there && "$NPUSIM" sweep plot ../../here >/dev/null) && grep -q "npusim run $folder/at/there/p.npu --hw $folder/at/there/mine.yaml" here/plots/index.html ||
         fail 'a page tells a command that holds in one folder only'
 fi
+# Keys of a machine that is a file, from anywhere.
+for place in . at/there elsewhere; do
+    (cd $place && "$NPUSIM" sweep best "$folder/here" --where 'sram.banks == 16 && vector.lanes >= 1') >out 2>err || fail "a key of the machine, in $place: $(cat err)"
+done
 "$NPUSIM" sweep best here 2>err >/dev/null && [ ! -s err ] || fail "nothing has changed: $(cat err)"
 sed -i 's/n=64/n=16/' at/there/p.npu
 "$NPUSIM" sweep best here 2>err >/dev/null && grep -q 'warning: .*/at/there/p.npu has changed since these points were run' err || fail "a program that was edited: $(cat err)"

@@ -42,6 +42,15 @@ refuses 2 '--where: unknown name dramm; axes, parameters, hardware keys and figu
 refuses 2 "--where 'bound < 3', character 1: bound is a word, neither less nor more than 3; == or != would be right" sweep best b --where 'bound < 3'
 refuses 2 "--where '1 < cycles < 3', character 12: two comparisons in a row: a < b && b < c would be right, or parentheses" sweep best b --where '1 < cycles < 3'
 
+# What a part of an axis gives.
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {dram.part: [LPDDR4X-4266, LPDDR5-6400]}' >d.yaml
+"$NPUSIM" sweep run d.yaml -q -o d >/dev/null || fail 'd'
+for part in LPDDR4X-4266 LPDDR5-6400; do
+    clock=$("$NPUSIM" run gemm m=64 n=64 k=64 dram.part=$part --report - | jq .hw.dram.tck_num)
+    "$NPUSIM" sweep best d --top 9 --where "dram.tck_num == $clock" >out 2>err || fail "$part: $(cat err)"
+    is "the part with tck_num $clock" "$(sed '1d;/^$/,$d' out | awk '{print $2}')" $part
+done
+
 # An axis that is called like a figure.
 printf '%s\n' '.param cycles=1' '.tensor A[64, 64] fp16 in' '.sram a[64, 64] fp16' '  load a, A[:, :]' >c.npu
 printf '%s\n' 'run: c.npu' 'axes: {cycles: [1, 2]}' >c.yaml
