@@ -37,7 +37,67 @@ struct attn attn_of(const struct npu_kernel *k, const struct npu_args *args)
 		.valid = (uint64_t)npu_arg(k, args, "valid", (int64_t)a.seq),
 	};
 	a.blind = npu_mask_blind(&a.mask);
+	a.skip = a.mask.kind != NPU_MASK_NONE && npu_arg(k, args, "hidden", COMPUTE_HIDDEN) == SKIP_HIDDEN;
 	return a;
+}
+
+struct attn_keys attn_keys(const struct attn *a, uint64_t i, uint64_t rows)
+{
+	struct attn_keys all = { 0, a->seq };
+	if (!a->skip)
+		return all;
+	uint64_t first = npu_mask_first(&a->mask, i), end = npu_mask_end(&a->mask, i + rows - 1);
+	if (end <= first)
+		return (struct attn_keys){ 0 };
+	return (struct attn_keys){ first / a->tile_kv * a->tile_kv,
+				   least(tiles_of(end, a->tile_kv) * a->tile_kv, a->seq) };
+}
+
+struct attn_keys attn_tile_keys(const struct attn *a, uint64_t i)
+{
+	return attn_keys(a, i, least(a->tile_q, a->seq_q - i));
+}
+
+/* Under a window the rows see window + rows - 1 keys, which begin and end anywhere in a tile. */
+uint64_t attn_most_keys(const struct attn *a, uint64_t rows)
+{
+	uint64_t most = a->seq;
+	if (a->skip && a->mask.kind == NPU_MASK_WINDOW)
+		most = (1 + tiles_of(a->mask.window + rows - 1, a->tile_kv)) * a->tile_kv;
+	if (a->skip && a->mask.kind == NPU_MASK_PADDING)
+		most = tiles_of(a->mask.valid, a->tile_kv) * a->tile_kv;
+	return least(most, a->seq);
+}
+
+static void add_work(const struct attn *a, struct attn_work *w, uint64_t rows_of_tiles, uint64_t rows,
+		     struct attn_keys keys)
+{
+	uint64_t count = attn_keys_count(keys);
+	w->rows += rows_of_tiles;
+	w->tiles += rows_of_tiles * tiles_of(count, a->tile_kv);
+	w->keys += rows_of_tiles * count;
+	w->positions += rows * count;
+}
+
+struct attn_work attn_work(const struct attn *a, uint64_t first_row)
+{
+	struct attn_work w = { 0 };
+	uint64_t rows = a->seq_q - first_row;
+	if (!a->skip) {
+		add_work(a, &w, tiles_of(rows, a->tile_q), rows, (struct attn_keys){ 0, a->seq });
+		return w;
+	}
+	for (uint64_t i = first_row; i < a->seq_q; i += a->tile_q)
+		add_work(a, &w, 1, least(a->tile_q, a->seq_q - i), attn_tile_keys(a, i));
+	return w;
+}
+
+uint64_t attn_few_tiles(const struct attn *a, uint64_t first_row)
+{
+	uint64_t tiles = 0;
+	for (uint64_t i = first_row; i < a->seq_q && tiles < RING_BUFFERS; i += a->tile_q)
+		tiles += a->heads * tiles_of(attn_keys_count(attn_tile_keys(a, i)), a->tile_kv);
+	return tiles;
 }
 
 static void derive(const struct npu_kernel *k, struct npu_args *args, const char *name, int64_t value)

@@ -12,6 +12,7 @@
 #include "kernels/pingpong.h"
 #include "kernels/reference.h"
 #include "kernels/tiles.h"
+#include "kernels/zeros.h"
 
 struct attn {
 	uint64_t heads, kv_heads, seq_q, seq, dim;
@@ -24,6 +25,8 @@ struct attn {
 	struct npu_mask mask;
 	uint64_t blind; /* the first rows of a head, which see no key */
 	uint64_t unscored; /* of them, whole tiles of which nobody wants the scores */
+	bool skip;         /* tiles that the mask hides are left out of all phases */
+	uint64_t group;    /* rows with the same keys in DRAM, from 0 on: tile_q when tiles are skipped; 0: each has all */
 	double scale;   /* 1 / sqrt(dim) */
 	double softcap; /* scale x score becomes softcap tanh(that / softcap); 0: it stays */
 };
@@ -32,6 +35,34 @@ struct attn {
 struct attn_tensors {
 	struct npu_dram Q, K, V, S, P, O;
 };
+
+/* Keys [first, end). */
+struct attn_keys {
+	uint64_t first, end;
+};
+static inline uint64_t attn_keys_count(struct attn_keys k)
+{
+	return k.end - k.first;
+}
+/* Those that rows [i, i + rows) take: all of them, or with `skip` the tiles of seq that hold one that a row sees. */
+struct attn_keys attn_keys(const struct attn *, uint64_t i, uint64_t rows);
+/* Those of the row of tiles that begins at i. */
+struct attn_keys attn_tile_keys(const struct attn *, uint64_t i);
+/* No rows of a tile of `rows` take more keys. */
+uint64_t attn_most_keys(const struct attn *, uint64_t rows);
+/* The first row whose scores are computed at all, from which rows of tiles with keys begin. */
+static inline uint64_t attn_first_row(const struct attn *a)
+{
+	return a->skip ? a->unscored : 0;
+}
+/* What the rows of tiles of one head from `first_row` on take together: rows of tiles, tiles, keys of all rows of tiles,
+ * positions of all tiles. */
+struct attn_work {
+	uint64_t rows, tiles, keys, positions;
+};
+struct attn_work attn_work(const struct attn *, uint64_t first_row);
+/* Tiles of scores of all heads, RING_BUFFERS or more are not told apart. */
+uint64_t attn_few_tiles(const struct attn *, uint64_t first_row);
 
 static inline uint64_t attn_kv_head(const struct attn *a, uint64_t head)
 {
@@ -97,6 +128,12 @@ struct attn_phase {
 bool qk_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
 bool softmax_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
 bool pv_phase(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct attn_phase);
+/* Rows of tiles without keys are zeros of O. pv_phase stores them when there are no others; otherwise it is done first of
+ * all, and the place is kept until the program ends, so that nobody has to wait for its stores. */
+bool pv_place_zeros(struct npu_builder *, const struct attn *, struct zeros *);
+void pv_store_zeros(struct npu_builder *, const struct attn *, const struct attn_tensors *, struct zeros *);
+/* Whether there are such rows, and others. */
+bool pv_has_both(const struct attn *);
 /* Places the buffers of a phase on trial and gives them back. */
 bool qk_fits(struct npu_builder *, const struct attn *);
 bool softmax_fits(struct npu_builder *, const struct attn *);

@@ -14,6 +14,7 @@ extern const char *const param_operands[];  /* fp16|bf16|int8 */
 extern const char *const param_buffering[]; /* single|double|triple: 1 + choice buffers */
 extern const char *const param_masks[];     /* none|causal|padding|window */
 extern const char *const param_flag[];      /* 0|1 */
+extern const char *const param_hidden[];    /* skip|compute */
 
 static inline enum npu_dtype dtype_of(int64_t choice)
 {
@@ -68,6 +69,10 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 #define PARAM_VALID                                                                                                    \
 	PARAM_WITH("mask=padding", "valid", 0, MAX_LENGTH, "token",                                                    \
 		   "keys that are no padding with mask=padding; default seq")
+
+/* The choices of `hidden`. */
+enum { SKIP_HIDDEN, COMPUTE_HIDDEN };
+#define PARAM_HIDDEN(meaning) PARAM_CHOICE("hidden", SKIP_HIDDEN, param_hidden, meaning)
 
 #define PARAM_FUSED PARAM_CHOICE("fused", 1, param_flag, "softmax as one instruction instead of seven")
 

@@ -31,27 +31,44 @@ struct pv {
 	struct ring pv; /* p, and the semaphores of p and v together */
 	uint32_t v_at[RING_BUFFERS];
 	struct ring acc, o;
-	struct zeros zeros; /* instead of all these where seq is 0 */
+	struct zeros zeros; /* instead of all these where no row of tiles has keys */
 };
+
+/* Rows of tiles that have keys, of all heads, and those that have none: the first ones. */
+static uint64_t rows_with_keys(const struct attn *a)
+{
+	return a->seq ? a->heads * tiles_of(a->seq_q - attn_first_row(a), a->tile_q) : 0;
+}
+static uint64_t rows_without(const struct attn *a)
+{
+	return a->heads * tiles_of(a->seq ? attn_first_row(a) : a->seq_q, a->tile_q);
+}
+
+bool pv_has_both(const struct attn *a)
+{
+	return rows_with_keys(a) && rows_without(a);
+}
+
+bool pv_place_zeros(struct npu_builder *b, const struct attn *a, struct zeros *zeros)
+{
+	const struct npu_request request = zeros_request(zeros, a->tile_q * a->dim * a->bytes);
+	return !rows_without(a) || npu_place(b, &request, 1);
+}
 
 static bool place(struct pv *p)
 {
 	const struct attn *a = p->a;
 	uint64_t probs = a->tile_q * a->tile_kv * a->bytes, v = a->tile_kv * a->dim * a->bytes;
 	uint64_t acc = a->tile_q * a->dim * 4, o = a->tile_q * a->dim * a->bytes;
-	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	uint64_t rows = rows_with_keys(a);
 	const struct npu_capacity *capacity = npu_builder_capacity(p->b);
-	uint64_t turns = rows * tiles_of(a->seq, a->tile_kv);
+	uint64_t turns = a->skip ? attn_few_tiles(a, attn_first_row(a)) : rows * tiles_of(a->seq, a->tile_kv);
 	unsigned n = load_slots(a->buffers, turns), results = result_slots(a->buffers, rows);
 	uint64_t steps = tile_steps(capacity, a->tile_q, a->tile_q, a->dim, a->dim, a->tile_kv, a->tile_kv);
 	unsigned panel = tile_panel(capacity, steps, turns, n, probs + v, results * o),
 		 fewest = panel > 1 ? n * panel : 1;
 	if (!rows)
-		return true;
-	if (!a->seq) {
-		const struct npu_request zeros = zeros_request(&p->zeros, o);
-		return npu_place(p->b, &zeros, 1);
-	}
+		return pv_place_zeros(p->b, a, &p->zeros);
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
 		{ "p", false, probs, n * panel, 0, p->pv.at, .least = fewest, .got = &p->pv.n },
@@ -67,10 +84,9 @@ static bool place(struct pv *p)
 
 static void release(const struct pv *p)
 {
-	if (!p->a->seq_q)
-		return;
-	if (!p->a->seq) {
-		npu_release(p->b, p->zeros.at);
+	if (!rows_with_keys(p->a)) {
+		if (rows_without(p->a))
+			npu_release(p->b, p->zeros.at);
 		return;
 	}
 	ring_release(p->b, &p->pv);
@@ -94,8 +110,9 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 			 struct slot acc, uint64_t *tile)
 {
 	const struct attn *a = p->a;
-	for (uint64_t j = 0; j < a->seq; j += a->tile_kv, ++*tile) {
-		uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j);
+	struct attn_keys seen = attn_tile_keys(a, i);
+	for (uint64_t j = seen.first; j < seen.end; j += a->tile_kv, ++*tile) {
+		uint32_t keys = (uint32_t)least(a->tile_kv, seen.end - j);
 		struct slot pv = ring_at(&p->pv, *tile);
 		uint32_t v_at = p->v_at[pv.index];
 		struct npu_dma load_p = attn_block(a, t->P, a->type, pv.at, h, i, rows, j, keys);
@@ -109,12 +126,12 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 			.k = keys,
 			.a_type = a->type,
 			.b_type = a->type,
-			.accumulate = j > 0,
+			.accumulate = j > seen.first,
 			.masked = attn_masked_macs(a, i, rows, j, keys),
 		};
 		struct npu_order order = {
-			.wait = { pv.full, j == 0 ? acc.free : NPU_NO_SEMAPHORE },
-			.post = { pv.give, j + keys == a->seq ? acc.full : NPU_NO_SEMAPHORE },
+			.wait = { pv.full, j == seen.first ? acc.free : NPU_NO_SEMAPHORE },
+			.post = { pv.give, j + keys == seen.end ? acc.full : NPU_NO_SEMAPHORE },
 		};
 
 		/* Loads end in queue order: when v is there, so is p. */
@@ -126,31 +143,30 @@ static void multiply_row(const struct pv *p, const struct attn_tensors *t, uint6
 	}
 }
 
-/* Without keys. */
-static bool store_zeros(struct pv *p, const struct attn_tensors *t)
+void pv_store_zeros(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct zeros *zeros)
 {
-	const struct attn *a = p->a;
-	zeros_fill(p->b, &p->zeros, a->tile_q * a->dim * a->bytes, NPU_NO_SEMAPHORE);
+	uint64_t end = a->seq ? attn_first_row(a) : a->seq_q;
+	zeros_fill(b, zeros, a->tile_q * a->dim * a->bytes, NPU_NO_SEMAPHORE);
 	for (uint64_t h = 0; h < a->heads; h++)
-		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(p->b); i += a->tile_q)
-			zeros_store(p->b, &p->zeros,
-				    attn_q_rows(a, t->O, 0, h, i, (uint32_t)least(a->tile_q, a->seq_q - i)),
+		for (uint64_t i = 0; i < end && !npu_builder_failed(b); i += a->tile_q)
+			zeros_store(b, zeros, attn_q_rows(a, t->O, 0, h, i, (uint32_t)least(a->tile_q, end - i)),
 				    NPU_NO_SEMAPHORE);
-	release(p);
-	return !npu_builder_failed(p->b);
 }
 
 bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct pv p = { .b = b, .a = a };
-	uint64_t row = 0, tile = 0, all_rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	uint64_t row = 0, tile = 0, all_rows = rows_with_keys(a);
 
-	if (!all_rows)
+	if (!a->seq_q)
 		return !npu_builder_failed(b);
 	if (!place(&p))
 		return false;
-	if (!a->seq)
-		return store_zeros(&p, t);
+	if (!all_rows) {
+		pv_store_zeros(b, a, t, &p.zeros);
+		release(&p);
+		return !npu_builder_failed(b);
+	}
 	ring_init(b, &p.pv, "pv");
 	ring_init(b, &p.acc, "acc");
 	ring_init(b, &p.o, "o");
@@ -159,7 +175,7 @@ bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 			 &(struct npu_order){ .wait = { phase.after } });
 
 	for (uint64_t h = 0; h < a->heads; h++)
-		for (uint64_t i = 0; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
+		for (uint64_t i = attn_first_row(a); i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
 			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i);
 			struct slot acc = ring_at(&p.acc, row), o = ring_at(&p.o, row);
 			struct npu_un copy = {
@@ -186,17 +202,19 @@ bool pv_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	return !npu_builder_failed(b);
 }
 
-/* P once; V once for every row of tiles. Three instructions a tile, a copy and a store for each row. */
+/* P once; V once for every row of tiles, as far as tiles are not left out. Three instructions a tile, a copy and a store
+ * for each row. */
 struct npu_expect pv_expect(const struct attn *a)
 {
-	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q);
+	struct attn_work w = attn_work(a, attn_first_row(a));
+	uint64_t zeros = rows_without(a);
 	return (struct npu_expect){
-		.macs = a->heads * a->seq_q * a->seq * a->dim,
+		.macs = a->heads * w.positions * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
-		.dram_read_bytes = a->heads * a->seq * (a->seq_q + tiles_of(a->seq_q, a->tile_q) * a->dim) * a->bytes,
+		.dram_read_bytes = a->heads * (w.positions + w.keys * a->dim) * a->bytes,
 		.dram_write_bytes = a->heads * a->seq_q * a->dim * a->bytes,
 		/* Of zeros only the stores, and what makes them. */
-		.instructions = a->seq ? rows * (2 + 3 * tiles_of(a->seq, a->tile_kv)) : rows + (rows > 0),
+		.instructions = 2 * rows_with_keys(a) + 3 * a->heads * w.tiles + zeros + (zeros > 0),
 	};
 }
 

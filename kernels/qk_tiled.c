@@ -31,7 +31,7 @@ struct qk {
 static bool place(struct qk *p)
 {
 	const struct attn *a = p->a;
-	uint64_t rows = a->heads * tiles_of(a->seq_q, a->tile_q), tiles = rows * tiles_of(a->seq, a->tile_kv);
+	uint64_t rows = a->heads * tiles_of(a->seq_q - a->unscored, a->tile_q), tiles = attn_few_tiles(a, a->unscored);
 	uint64_t q = a->tile_q * a->dim * a->bytes, k = a->tile_kv * a->dim * a->bytes, s = a->tile_q * a->tile_kv * 4;
 	/* The halves of a pair lie in neighbouring groups, the operands of the product two groups apart. */
 	const struct npu_request requests[] = {
@@ -53,7 +53,7 @@ static void release(const struct qk *p)
 bool qk_fits(struct npu_builder *b, const struct attn *a)
 {
 	struct qk p = { .b = b, .a = a };
-	if (!a->seq_q || !a->seq)
+	if (a->unscored == a->seq_q || !a->seq)
 		return true;
 	bool ok = place(&p);
 	if (ok)
@@ -69,9 +69,9 @@ static enum npu_dtype score_type(const struct attn *a)
 bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_tensors *t, struct attn_phase phase)
 {
 	struct qk p = { .b = b, .a = a };
-	uint64_t row = 0, tile = 0, tiles = tiles_of(a->seq_q - a->unscored, a->tile_q) * tiles_of(a->seq, a->tile_kv) * a->heads;
+	uint64_t row = 0, tile = 0, rows_of_tiles = a->heads * tiles_of(a->seq_q - a->unscored, a->tile_q);
 
-	if (!tiles)
+	if (!rows_of_tiles || !a->seq)
 		return !npu_builder_failed(b);
 	if (!place(&p))
 		return false;
@@ -86,9 +86,10 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	for (uint64_t h = 0; h < a->heads; h++)
 		for (uint64_t i = a->unscored; i < a->seq_q && !npu_builder_failed(b); i += a->tile_q, row++) {
 			uint32_t rows = (uint32_t)least(a->tile_q, a->seq_q - i), q_at = p.in.q[row % p.in.nq];
+			struct attn_keys seen = attn_tile_keys(a, i);
 			npu_region(b, "head %u, q tile %u", (unsigned)h, (unsigned)(i / a->tile_q));
-			for (uint64_t j = 0; j < a->seq; j += a->tile_kv, tile++) {
-				uint32_t keys = (uint32_t)least(a->tile_kv, a->seq - j);
+			for (uint64_t j = seen.first; j < seen.end; j += a->tile_kv, tile++) {
+				uint32_t keys = (uint32_t)least(a->tile_kv, seen.end - j);
 				struct slot k = ring_at(&p.in.k, tile), s = ring_at(&p.s, tile);
 				struct npu_matmul product = {
 					.dst = s.at,
@@ -103,10 +104,11 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 					.masked = attn_masked_macs(a, i, rows, j, keys),
 				};
 				struct npu_dma scores = attn_block(a, t->S, score_type(a), s.at, h, i, rows, j, keys);
-				struct npu_semaphore done = tile + 1 == tiles ? phase.done : NPU_NO_SEMAPHORE;
+				bool last = row + 1 == rows_of_tiles && j + keys == seen.end;
+				struct npu_semaphore done = last ? phase.done : NPU_NO_SEMAPHORE;
 
 				load_qk(b, &p.in, attn_q_rows(a, t->Q, q_at, h, i, rows),
-					attn_k_rows(b, a, t->K, k.at, h, j, keys), j == 0, row, tile);
+					attn_k_rows(b, a, t->K, k.at, h, j, keys), j == seen.first, row, tile);
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product },
 					 &(struct npu_order){ .wait = { k.full, s.free }, .post = { k.free, s.full } });
 				npu_emit(b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = scores },
@@ -118,18 +120,20 @@ bool qk_phase(struct npu_builder *b, const struct attn *a, const struct attn_ten
 	return !npu_builder_failed(b);
 }
 
-/* Q once; K once for every row of tiles. Three instructions a tile, and the load of q for each row. */
+/* Q once; K once for every row of tiles, as far as tiles are not left out. Three instructions a tile, and the load of q
+ * for each row. */
 struct npu_expect qk_expect(const struct attn *a)
 {
-	uint64_t scored = a->seq_q - a->unscored, rows = a->heads * tiles_of(scored, a->tile_q);
+	uint64_t scored = a->seq_q - a->unscored;
 	if (!a->seq)
 		return (struct npu_expect){ 0 };
+	struct attn_work w = attn_work(a, a->unscored);
 	return (struct npu_expect){
-		.macs = a->heads * scored * a->seq * a->dim,
+		.macs = a->heads * w.positions * a->dim,
 		.useful_macs = a->heads * npu_mask_seen(&a->mask) * a->dim,
-		.dram_read_bytes = a->heads * (scored + tiles_of(scored, a->tile_q) * a->seq) * a->dim * a->bytes,
-		.dram_write_bytes = a->heads * scored * a->seq * 4,
-		.instructions = rows * (1 + 3 * tiles_of(a->seq, a->tile_kv)),
+		.dram_read_bytes = a->heads * (scored + w.keys) * a->dim * a->bytes,
+		.dram_write_bytes = a->heads * w.positions * 4,
+		.instructions = a->heads * (w.rows + 3 * w.tiles),
 	};
 }
 

@@ -27,7 +27,7 @@ void zeros_fill(struct npu_builder *b, struct zeros *z, uint64_t bytes, struct n
 {
 	struct words words = words_of(bytes);
 	struct npu_fill fill = { .dst = z->at, .rows = (uint32_t)words.rows, .cols = (uint32_t)words.cols };
-	z->full = npu_semaphore(b, "zeros_full", 0);
+	z->full = npu_semaphore(b, z->full_name ? z->full_name : "zeros_full", 0);
 	npu_emit(b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = fill },
 		 &(struct npu_order){ .wait = { after }, .post = { z->full } });
 }

@@ -7,7 +7,8 @@
 #include "kernels/builder.h"
 
 struct zeros {
-	uint32_t at; /* for npu_place */
+	uint32_t at;           /* for npu_place */
+	const char *full_name; /* of the semaphore, where there are other zeros too; NULL: zeros_full */
 	struct npu_semaphore full;
 	bool taken; /* a store has waited for them */
 };

@@ -74,6 +74,11 @@ static const char *const counted[] = {
 	"mask_softmax seq=300 heads=2 mask=window window=50 fused=0",
 	"pv_tiled seq=300 heads=2 head_dim=80",
 	"attention seq=200 heads=2 mask=padding valid=150",
+	"attention seq=300 seq_q=400 heads=2 mask=causal tile_q=64 tile_kv=48 tile_rows=20",
+	"attention seq=500 heads=4 kv_heads=2 mask=window window=60 fused=0 tile_q=64 tile_kv=32",
+	"attention seq=300 heads=2 mask=causal hidden=compute",
+	"mask_softmax seq=500 seq_q=520 heads=2 mask=window window=60",
+	"mask_softmax seq=300 heads=2 mask=causal hidden=compute",
 	"flash_attention seq=500 heads=2 mask=causal",
 	"flash_attention seq=500 heads=2 mask=causal tile_q=64 tile_kv=48",
 	"flash_attention seq=500 seq_q=300 heads=2 mask=window window=100 tile_q=64 tile_kv=32",
@@ -326,6 +331,40 @@ START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 }
 END_TEST
 
+/* Of the 64 tiles of 128 x 128 of a head a causal mask leaves 36. Each of them is written and read as fp32, and as fp16
+ * when it is a probability; q passes once, k and v once for each tile. */
+START_TEST(attention_leaves_out_what_the_mask_hides)
+{
+	char *skips = run("attention seq=1024 heads=2 mask=causal tile_q=128 tile_kv=128");
+	char *whole = run("attention seq=1024 heads=2 mask=causal tile_q=128 tile_kv=128 hidden=compute");
+	const uint64_t tile = 128 * 128, rows = 2 * 1024 * 128;
+	ck_assert_uint_eq(number(skips, "", "macs"), 2ull * 2 * 36 * 128 * tile);
+	ck_assert_uint_eq(number(whole, "", "macs"), 2ull * 2 * 64 * 128 * tile);
+	ck_assert_uint_eq(number(skips, "", "useful_macs"), 2ull * 2 * 1024 * 1025 / 2 * 128);
+	ck_assert_uint_eq(number(whole, "", "useful_macs"), number(skips, "", "useful_macs"));
+	ck_assert_uint_eq(number(skips, "overlap dram", "read_bytes"), 2 * rows + 2 * 36 * tile * (2 + 4 + 2 + 2));
+	ck_assert_uint_eq(number(skips, "overlap dram", "write_bytes"), 2 * 36 * tile * (4 + 2) + 2 * rows);
+	/* As much less of everything: 36 / 64. */
+	ck_assert_uint_lt(100 * number(skips, "", "cycles"), 62 * number(whole, "", "cycles"));
+	free(skips);
+	free(whole);
+}
+END_TEST
+
+/* Rows of 16 tiles of 64 keys: 64 of them see 1, 2 ... 16. P is stored whole. */
+START_TEST(softmax_reads_what_the_mask_shows)
+{
+	char *skips = run("mask_softmax seq=1024 heads=2 mask=causal tile_rows=64");
+	char *whole = run("mask_softmax seq=1024 heads=2 mask=causal tile_rows=64 hidden=compute");
+	ck_assert_uint_eq(number(skips, "overlap dram", "read_bytes"), 2 * 64 * 64 * 4 * (16 * 17 / 2));
+	ck_assert_uint_eq(number(whole, "overlap dram", "read_bytes"), 2 * 1024 * 1024 * 4);
+	ck_assert_uint_eq(number(skips, "overlap dram", "write_bytes"), 2 * 1024 * 1024 * 2);
+	ck_assert_uint_lt(100 * number(skips, "", "cycles"), 75 * number(whole, "", "cycles"));
+	free(skips);
+	free(whole);
+}
+END_TEST
+
 static uint64_t cycles_of(const char *words)
 {
 	char *report = run(words);
@@ -462,6 +501,8 @@ int main(void)
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);
+	tcase_add_test(t, attention_leaves_out_what_the_mask_hides);
+	tcase_add_test(t, softmax_reads_what_the_mask_shows);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);
 }

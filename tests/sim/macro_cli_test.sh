@@ -36,6 +36,10 @@ same mask_softmax seq=512 heads=2 tile_rows=64
 same mask_softmax seq=300 heads=2 mask=causal tile_rows=32 buffering=triple
 same mask_softmax seq=300 seq_q=200 heads=2 mask=window window=70 tile_rows=64
 same mask_softmax seq=300 heads=2 mask=padding valid=100 fused=0 tile_rows=32
+same mask_softmax seq=300 seq_q=330 heads=2 mask=window window=33 fused=0 tile_rows=32
+for mask in causal window padding; do
+    same mask_softmax seq=300 heads=2 mask=$mask tile_rows=32 hidden=compute
+done
 same kv_fetch_paged seq=1024 tile_kv=128
 same kv_fetch_paged seq=1000 page=24 tile_kv=100 seed=5 kv_heads=2 buffering=single
 same flash_attention seq=512 heads=2 tile_q=128 tile_kv=128
