@@ -13,7 +13,7 @@
  *
  * order=weight keeps the tiles of a column of B in SRAM while all rows of A pass, order=activation those of a row of A
  * while all columns of B pass: they are loaded, and converted, in the first pass alone. With k = 0 there are only
- * stores, of zeros.
+ * stores, of zeros or of the bias.
  *
  * a and b are a ping-pong pair of pairs, acc and c one each: the loads of step s + 1, the product of step s, and
  * conversion and store of the tile before run at the same time. On a large array a half of what is loaded, and of what
@@ -86,6 +86,7 @@ struct gemm {
 	struct ring acc;
 	struct ring c;      /* unused for int32 */
 	struct zeros zeros; /* instead of all these where k is 0 */
+	struct ring biases; /* with zeros and c, where there is a bias besides */
 };
 
 /* One product: a tile of C and a tile of k. */
@@ -254,16 +255,27 @@ static unsigned panel_of(struct gemm *g, unsigned n, uint64_t turns, unsigned re
 	return tile_panel(c, steps, turns, n, p.ring_bytes + words, p.others);
 }
 
+/* Without products: zeros, to which the bias of a column of tiles is added where there is one. */
+static bool place_empty(struct gemm *g)
+{
+	uint64_t bytes = g->tile_m * g->tile_n * g->out_bytes;
+	const struct npu_request r[] = {
+		zeros_request(&g->zeros, bytes),
+		{ "bias", false, 2 * g->tile_n, load_slots(g->buffers, g->across), 1, g->biases.at, .least = 1,
+		  .got = &g->biases.n },
+		{ "c", false, bytes, result_slots(g->buffers, g->across), 2, g->c.at, .least = 1, .got = &g->c.n },
+	};
+	return npu_place(g->b, r, g->linear.bias ? 3 : 1);
+}
+
 static bool place(struct gemm *g)
 {
 	uint64_t tiles = g->down * g->across, turns = tiles * g->deep;
 	if (!tiles)
 		return true;
 	g->local = local_layout(npu_builder_capacity(g->b), &g->linear, g->layout);
-	if (!g->k) {
-		const struct npu_request zeros = zeros_request(&g->zeros, g->tile_m * g->tile_n * g->out_bytes);
-		return npu_place(g->b, &zeros, 1);
-	}
+	if (!g->k)
+		return place_empty(g);
 	unsigned n = load_slots(g->buffers, turns), results = result_slots(g->buffers, tiles);
 	unsigned panel = panel_of(g, n, turns, results);
 	struct buffers p = buffers_of(g, n, panel, results);
@@ -369,7 +381,7 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_n", (uint64_t)args->value[N], 0 },
 		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
-	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve(&npu_gemm, args, err) ||
+	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve_any_k(&npu_gemm, args, err) ||
 	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) ||
 	    !whole_blocks(args, TILE_K, K, err) || !panel_fits(capacity, args, err))
 		return false;
@@ -537,7 +549,7 @@ static void store(struct gemm *g, const struct step *s, struct slot from)
 	struct npu_order order = { .wait = { from.full }, .post = { from.free } };
 	c.local = from.at;
 	c.local_layout = NPU_LAYOUT_ROW;
-	if (g->k)
+	if (g->k || g->linear.bias)
 		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
 	else
 		zeros_store(g->b, &g->zeros, c, NPU_NO_SEMAPHORE);
@@ -613,6 +625,46 @@ static void emit_zeros(struct gemm *g, struct step s)
 	}
 }
 
+/* The tiles of a column of C are all the same, as far as rows go. */
+static void emit_bias_column(struct gemm *g, struct step s, uint64_t column)
+{
+	struct slot bias = ring_at(&g->biases, column), c = ring_at(&g->c, column);
+	struct npu_dma load = {
+		.local = bias.at, .dram = g->bias.addr + 2 * s.j, .rows = 1, .cols = s.n, .dtype = g->linear.out
+	};
+	struct npu_ew add = {
+		.dst = c.at, .a = g->zeros.at, .b = bias.at, .rows = (uint32_t)g->tile_m, .cols = s.n, .b_bcast = NPU_BCAST_ROW
+	};
+	add.dst_type = add.a_type = add.b_type = g->linear.out;
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = load },
+		 &(struct npu_order){ .wait = { bias.free }, .post = { bias.full } });
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_VADD, .ew = add },
+		 &(struct npu_order){ .wait = { bias.full, c.free }, .post = { bias.free, c.full } });
+	for (s.i = 0; s.i < g->m && !npu_builder_failed(g->b); s.i += g->tile_m) {
+		measure(g, &s);
+		open_region(g, &s);
+		store(g, &s, (struct slot){ .at = c.at,
+					    .full = s.i ? NPU_NO_SEMAPHORE : c.full,
+					    .free = s.i + s.m == g->m ? c.free : NPU_NO_SEMAPHORE });
+		npu_region_end(g->b);
+	}
+}
+
+static void emit_biases(struct gemm *g, struct step s)
+{
+	uint64_t column = 0;
+	struct npu_fill fill = { .dst = g->zeros.at, .rows = (uint32_t)g->tile_m, .cols = (uint32_t)g->tile_n };
+	fill.dst_type = g->linear.out;
+	ring_init(g->b, &g->biases, "bias");
+	ring_init(g->b, &g->c, "c");
+	npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = fill }, NULL);
+	for (; s.j < g->n && !npu_builder_failed(g->b); s.j += g->tile_n, column++) {
+		measure(g, &s);
+		emit_bias_column(g, s, column);
+		s.i = 0;
+	}
+}
+
 /* A conversion of the next tile comes before the end of this one, so that the vector engine does not wait for the
  * array. */
 static void emit_steps(struct gemm *g, struct step s)
@@ -683,7 +735,10 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 		return false;
 	measure(&g, &first);
 	if (g.down && g.across && !g.k) {
-		emit_zeros(&g, first);
+		if (w->bias)
+			emit_biases(&g, first);
+		else
+			emit_zeros(&g, first);
 	} else if (g.down && g.across) {
 		init_semaphores(&g);
 		emit_steps(&g, first);
@@ -696,6 +751,13 @@ static struct npu_expect expect(const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
 	const struct linear *w = &g.linear;
+	/* Zeros are made once, biases loaded and added to them once a column of tiles. */
+	if (!g.k && w->bias && g.m && g.n)
+		return (struct npu_expect){
+			.dram_read_bytes = 2 * g.n,
+			.dram_write_bytes = bytes_of(g.m, g.n, w->out, g.layout),
+			.instructions = 1 + 2 * g.across + g.down * g.across,
+		};
 	uint64_t macs = g.m * g.n * g.k, tiles = g.down * g.across, conversions = 0;
 	uint64_t scales = w->channel ? g.down * g.n : passes_of_b(&g) * linear_groups(w, g.k) * g.n;
 	uint64_t loads_a = tiles ? passes_of_a(&g) * g.down * g.deep : 0;

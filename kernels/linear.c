@@ -85,23 +85,30 @@ static bool whole_bytes(const struct linear *w, const char *name, uint64_t lengt
 			length);
 }
 
-static bool sums_take_bias(const struct linear *w, uint64_t k, struct npu_error *err)
+static bool result_takes_bias(const struct linear *w, struct npu_error *err)
 {
 	if (w->bias && linear_raw(w))
 		return npu_fail(err, NPU_ERR_VALUE, "bias=1: needs a result with scales; group=channel would be right");
-	if (w->bias && !k)
-		return npu_fail(err, NPU_ERR_VALUE, "bias=1: with k=0 there are no sums to add it to");
 	return true;
 }
 
 bool linear_resolve(const struct npu_kernel *kernel, struct npu_args *args, struct npu_error *err)
+{
+	if (!linear_resolve_any_k(kernel, args, err))
+		return false;
+	if (linear_of(kernel, args).bias && !npu_arg(kernel, args, "k", 0))
+		return npu_fail(err, NPU_ERR_VALUE, "bias=1: with k=0 there are no sums to add it to");
+	return true;
+}
+
+bool linear_resolve_any_k(const struct npu_kernel *kernel, struct npu_args *args, struct npu_error *err)
 {
 	int n = npu_param_index(kernel, "n"), tile_n = npu_param_index(kernel, "tile_n");
 	if (!resolve_types(args, npu_param_index(kernel, "dtype"), npu_param_index(kernel, "weights"),
 			   npu_param_index(kernel, "group"), err))
 		return false;
 	struct linear w = linear_of(kernel, args);
-	return sums_take_bias(&w, (uint64_t)npu_arg(kernel, args, "k", 0), err) &&
+	return result_takes_bias(&w, err) &&
 	       whole_bytes(&w, "n", (uint64_t)args->value[n], err) &&
 	       (!args->named[tile_n] || whole_bytes(&w, "tile_n", (uint64_t)args->value[tile_n], err)) &&
 	       whole_groups(&w, args, npu_param_index(kernel, "tile_k"), (uint64_t)npu_arg(kernel, args, "k", 0), err);

@@ -47,6 +47,8 @@ struct linear linear_of(const struct npu_kernel *, const struct npu_args *);
 /* Fills in `weights` and `group`, and refuses what does not go together: types, columns n and a named tile_n that cut
  * int4 inside a byte, a named tile_k that cuts groups, a bias where there are no sums or they are the result. */
 bool linear_resolve(const struct npu_kernel *, struct npu_args *, struct npu_error *);
+/* The same for a kernel whose results are the bias alone where k is 0. */
+bool linear_resolve_any_k(const struct npu_kernel *, struct npu_args *, struct npu_error *);
 /* The next larger tile that groups (of k) and whole bytes (of n) allow, within the length. */
 uint64_t linear_tile_k(const struct linear *, uint64_t tile, uint64_t k);
 uint64_t linear_tile_n(const struct linear *, uint64_t tile, uint64_t n);

@@ -104,6 +104,8 @@ static const char *const counted[] = {
 	"gemv m=2 n=300 k=1000 weights=int8 tile_n=64 bias=1",
 	"gemm m=300 n=200 k=500 weights=int8 tile_m=64 tile_n=64 bias=1",
 	"gemm m=300 n=201 k=100 bias=1",
+	"gemm m=300 n=201 k=0 bias=1 tile_m=64",
+	"gemm m=3 n=200 k=0 bias=1 layout=block32 dtype=int8 group=channel order=weight tile_n=32",
 	"decode_attention_paged batch=3 seq=500 seq_min=17 heads=8 kv_heads=2",
 	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 kv_group=half splits=3 "
 	"kv_layout=kv_page_head",

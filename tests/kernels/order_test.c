@@ -180,6 +180,7 @@ static const struct {
 	{ "gemv", "n=500 k=700 tile_n=100 tile_k=128 weights=int8 bias=1" },
 	{ "gemv", "n=500 k=70 tile_n=50 dtype=int8 group=channel bias=1 buffering=single" },
 	{ "gemm", "m=300 n=300 k=300 bias=1 tile_m=64 tile_n=64" },
+	{ "gemm", "m=300 n=300 k=0 bias=1 tile_m=64 tile_n=32" },
 	{ "gemm", "m=300 n=300 k=300 weights=int8 bias=1 tile_m=64 tile_n=64 tile_k=64" },
 	{ "gemm", "m=300 n=300 k=300 weights=int8 bias=1 order=weight tile_m=64 tile_n=64 tile_k=64" },
 	{ "gemm", "m=300 n=300 k=300 weights=int8 bias=1 order=activation tile_m=64 tile_n=64 tile_k=64" },

@@ -114,6 +114,8 @@ static const struct {
 	{ "qk_tiled", "seq=33 heads=3 kv_heads=1 head_dim=96 dtype=int8" },
 	{ "pv_tiled", "seq=77 seq_q=5 heads=2 head_dim=256" },
 	{ "gemm", "m=1 n=1 k=1" },
+	{ "gemm", "m=70 n=90 k=0 bias=1 tile_m=32 tile_n=32" },
+	{ "gemm", "m=5 n=90 k=0 bias=1 dtype=int8 weights=int4 group=128 layout=block16 buffering=single" },
 	{ "gemm", "m=1 n=257 k=1000 dtype=bf16" },
 	{ "gemm", "m=100 n=90 k=130 tile_m=32 tile_n=32 tile_k=64 bias=1" },
 	{ "gemm", "m=100 n=90 k=130 tile_m=32 tile_n=32 tile_k=64 weights=int8 order=weight bias=1" },
