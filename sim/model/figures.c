@@ -2,6 +2,7 @@
 /* Figures as sums. */
 #include "sim/model/figures.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const bounds[MODEL_BOUNDS] = { "matrix", "vector", "sram", "dma", "dram", "dispatch", "latency" };
@@ -40,6 +41,43 @@ void model_figures_add(struct model_figures *sum, const struct model_figures *f,
 	sum->accum_peak_bytes = larger(sum->accum_peak_bytes, f->accum_peak_bytes);
 }
 
+/* Whole numbers that add up to `all`, none below 0: a line goes below where the shorter run had more of something. */
+static void make_whole(double *const *parts, unsigned n, double all)
+{
+	double sum = 0, told = 0;
+	unsigned most = 0;
+	for (unsigned i = 1; i < n; i++)
+		most = *parts[i] > *parts[most] ? i : most;
+	for (unsigned i = 0; i < n; i++)
+		if (*parts[i] < 0) {
+			*parts[most] += *parts[i];
+			*parts[i] = 0;
+		}
+	for (unsigned i = 0; i < n; i++) {
+		sum += *parts[i];
+		*parts[i] = round(sum) - told;
+		told = round(sum);
+	}
+	*parts[most] += all - told;
+}
+
+/* What a run counts it counts in whole numbers; cycles of engines, and of their overlap, add up to all cycles. */
+static void make_all_whole(struct model_figures *f)
+{
+	double *parts[NPU_STATES], *const overlap[] = { &f->both, &f->dma_only, &f->compute_only, &f->neither };
+#define FIGURE(field, member) \
+	if (_Generic(((struct account *)0)->member, uint64_t : true, default : false)) \
+		f->field = round(f->field);
+#include "sim/model/figures.def"
+	f->instructions = round(f->instructions);
+	make_whole(overlap, sizeof overlap / sizeof *overlap, f->cycles);
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		for (unsigned i = 0; i < NPU_STATES; i++)
+			parts[i] = &f->states[e][i];
+		make_whole(parts, NPU_STATES, f->cycles);
+	}
+}
+
 void model_figures_draw_out(struct model_figures *f, const struct model_figures *fa, double a,
 			    const struct model_figures *fb, double b, double at)
 {
@@ -47,6 +85,7 @@ void model_figures_draw_out(struct model_figures *f, const struct model_figures 
 	*f = (struct model_figures){ 0 };
 	model_figures_add(f, fb, 1 + slope);
 	model_figures_add(f, fa, -slope);
+	make_all_whole(f);
 	/* What limits the longer one limits one that is longer still. */
 	for (unsigned i = 0; i < MODEL_BOUNDS; i++)
 		f->bounds[i] = fb->bounds[i] > 0 ? f->cycles : 0;

@@ -20,7 +20,8 @@ struct model_figures {
 void model_figures_of(struct model_figures *, const struct simulation *);
 /* *sum += factor x f. */
 void model_figures_add(struct model_figures *sum, const struct model_figures *f, double factor);
-/* What a run of length `at` would be, on the straight line through runs of length a and b, a < b <= at. */
+/* What a run of length `at` would be, on the straight line through runs of length a and b, a < b <= at. Counts are whole numbers, as those of
+ * a run are, and cycles of engines and of their overlap add up to `cycles`. */
 void model_figures_draw_out(struct model_figures *, const struct model_figures *fa, double a,
 			    const struct model_figures *fb, double b, double at);
 /* Cycles of an engine in service. */
