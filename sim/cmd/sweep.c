@@ -6,8 +6,10 @@
 #include "sim/sweep/answers.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/names.h"
 #include "sim/sweep/run.h"
 #include "sim/sweep/search.h"
+#include "sim/sweep/shown.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep says, in words and small tables. */
+/* What a sweep says at its end, in words and small tables. */
 #ifndef NPU_SIM_SWEEP_ANSWERS_H
 #define NPU_SIM_SWEEP_ANSWERS_H
 
@@ -7,25 +7,8 @@
 
 #include <stdio.h>
 
-/* Figures that a sweep shows: those of `report`, or the usual ones; the first one is what is made best. Into names[]. */
-unsigned sweep_shown(const struct sweep_space *, const char *names[SWEEP_ROW_FIGURES]);
-/* "12.5 %", "208 KiB", "732,711" of a figure. */
-const char *sweep_figure_text(const char *name, double value, char *out, unsigned size);
-/* The same of a row, words as they are. */
-const char *sweep_rows_text(const struct sweep_rows *, const struct sweep_row *, unsigned figure, char *out, unsigned size);
-/* What a table calls it. */
-const char *sweep_figure_title(const char *name);
-/* How much better b is than a, as a share of a: above 0 is better. */
-double sweep_gain(const char *name, double a, double b);
-
-/* The best run point that `fits`, by figure `figure` of the rows; NULL: none. Of equal ones the one of the lowest number. */
-typedef bool sweep_fits(void *context, const struct sweep_row *);
-const struct sweep_row *sweep_best(const struct sweep_rows *, unsigned figure, sweep_fits *, void *context);
-/* The index on a hardware axis at which the machine of the plan stands; of others that of the best point. */
-uint32_t sweep_home(const struct sweep_rows *, unsigned axis);
-
 /* Best point for each value of the main axes, flat and non-monotonic axes with the cause, refusals with the nearest
- * legal point, failures with commands. False with an error when the folder cannot be read. */
+ * legal point, failures with commands. False with an error when the folder `path` cannot be read. */
 bool sweep_answers(const struct sweep_rows *, const char *path, FILE *out, bool color, struct npu_error *err);
 
 #endif

@@ -3,11 +3,12 @@
 #include "isa/units.h"
 #include "sim/cmd/model.h"
 #include "sim/report_table.h"
-#include "sim/sweep/answers.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/expr.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/machines.h"
+#include "sim/sweep/names.h"
+#include "sim/sweep/shown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,27 +102,15 @@ static struct expr_value value_of(void *context, unsigned n)
 	return text ? expr_value_of(text) : (struct expr_value){ .number = (double)NAN };
 }
 
+/* Of an axis, of a parameter as resolved, or of what a kernel or the machine takes. */
 static bool is_value(const struct sweep_space *s, const char *params, const char *word)
 {
-	struct config_word known;
-	size_t n = strlen(word);
-	for (unsigned a = 0; a < s->naxes; a++)
-		for (size_t i = 0; i < (size_t)s->axes[a].nkeys * s->axes[a].count; i++)
-			if (strcmp(s->axes[a].values[i], word) == 0)
-				return true;
 	const struct npu_kernel *kernel = s->kind == SWEEP_KERNEL ? npu_kernel_find(s->subject) : s->kind == SWEEP_MODEL ? &model_ask_parameters : NULL;
-	for (unsigned i = 0; kernel && i < kernel->nparams; i++)
-		for (const char *const *choice = kernel->params[i].choices; choice && *choice; choice++)
-			if (strcmp(*choice, word) == 0)
-				return true;
+	size_t n = strlen(word);
 	for (const char *at = params ? strchr(params, '=') : NULL; at; at = strchr(at + 1, '='))
 		if (strncmp(at + 1, word, n) == 0 && (at[n + 1] == ' ' || !at[n + 1]))
 			return true;
-	for (unsigned i = 0; i < config_nkeys; i++)
-		for (unsigned w = 0; config_key_word(&config_keys[i], w, &known); w++)
-			if (known.length == n && memcmp(known.text, word, n) == 0)
-				return true;
-	return false;
+	return sweep_is_word(s, kernel, word);
 }
 
 static bool unknown_name(struct choice *c, const char *name)

@@ -2,7 +2,7 @@
 /* The page: data as JSON, a scatter plot that is drawn in the browser, pictures as they are. */
 #include "sim/sweep/page.h"
 #include "sim/html.h"
-#include "sim/sweep/answers.h"
+#include "sim/sweep/shown.h"
 
 #include <math.h>
 #include <stdlib.h>

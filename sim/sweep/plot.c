@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "isa/units.h"
 #include "sim/output.h"
-#include "sim/sweep/answers.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/page.h"
 #include "sim/sweep/search.h"
+#include "sim/sweep/shown.h"
 
 #include <errno.h>
 #include <math.h>

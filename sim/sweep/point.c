@@ -5,6 +5,7 @@
 #include "sim/cmd/model.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/key.h"
+#include "sim/sweep/names.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -122,7 +122,7 @@ static bool ends_in(const char *name, const char *end)
 
 bool sweep_is_path(const char *name) { return strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml"); }
 
-static bool is_path_key(const char *key) { return strcmp(key, "hw") == 0 || strcmp(key, "dram.part") == 0; }
+bool sweep_is_path_key(const char *key) { return strcmp(key, "hw") == 0 || strcmp(key, "dram.part") == 0; }
 
 static bool subject_is_path(const struct sweep_space *s)
 {
@@ -155,63 +155,6 @@ static const char *shown_path(const struct sweep_space *s, const char *name, cha
 	else
 		snprintf(out, 4096, "%s/%s", s->folder, name);
 	return out;
-}
-
-const char *sweep_value(const struct sweep_space *s, uint64_t point, const char *name, char *out, unsigned size)
-{
-	for (unsigned a = 0; a < s->naxes; a++) {
-		const struct sweep_axis *x = &s->axes[a];
-		uint32_t index = sweep_index(s, point, a);
-		if (strcmp(x->name, name) == 0)
-			return sweep_label(x, index, out, size);
-		for (unsigned k = 0; k < x->nkeys; k++)
-			if (strcmp(x->keys[k], name) == 0)
-				return x->values[(size_t)k * x->count + index];
-	}
-	for (unsigned i = 0; i < s->nwith; i++)
-		if (strcmp(s->with[i].key, name) == 0)
-			return s->with[i].value;
-	return strcmp(name, "hw") == 0 ? s->hw : NULL;
-}
-
-bool sweep_kind(const struct sweep_space *s, const char *name, enum expr_kind *kind)
-{
-	char label[256];
-	bool words = false, numbers = false;
-	for (unsigned a = 0; a < s->naxes; a++) {
-		const struct sweep_axis *x = &s->axes[a];
-		for (uint32_t i = 0; strcmp(x->name, name) == 0 && i < x->count; i++)
-			*(expr_value_of(sweep_label(x, i, label, sizeof label)).text ? &words : &numbers) = true;
-		for (unsigned k = 0; k < x->nkeys && !words && !numbers; k++)
-			for (uint32_t i = 0; strcmp(x->keys[k], name) == 0 && i < x->count; i++)
-				*(expr_value_of(x->values[(size_t)k * x->count + i]).text ? &words : &numbers) = true;
-	}
-	if (!words && !numbers) {
-		const char *value = sweep_value(s, 0, name, label, sizeof label);
-		if (!value)
-			return false;
-		*(expr_value_of(value).text ? &words : &numbers) = true;
-	}
-	*kind = words && numbers ? EXPR_ANY : words ? EXPR_WORD : EXPR_NUMBER;
-	return true;
-}
-
-const char **sweep_words(const struct sweep_space *s)
-{
-	size_t most = s->nwith + 2, n = 0;
-	for (unsigned a = 0; a < s->naxes; a++)
-		most += (size_t)s->axes[a].nkeys * s->axes[a].count;
-	const char **words = calloc(most, sizeof *words);
-	for (unsigned i = 0; words && i < s->nwith; i++)
-		if (isalpha((unsigned char)*s->with[i].value) && strchr(s->with[i].value, '-'))
-			words[n++] = s->with[i].value;
-	if (words && s->hw && isalpha((unsigned char)*s->hw) && strchr(s->hw, '-'))
-		words[n++] = s->hw;
-	for (unsigned a = 0; words && a < s->naxes; a++)
-		for (size_t i = 0; i < (size_t)s->axes[a].nkeys * s->axes[a].count; i++)
-			if (isalpha((unsigned char)*s->axes[a].values[i]) && strchr(s->axes[a].values[i], '-'))
-				words[n++] = s->axes[a].values[i];
-	return words;
 }
 
 struct text {
@@ -254,7 +197,7 @@ static void add_settings(struct text *t, const struct sweep_space *s, uint64_t p
 	for (unsigned i = 0; i < s->nwith; i++)
 		if (parameters || strchr(s->with[i].key, '.'))
 			add_word(t, s->with[i].key,
-				 is_path_key(s->with[i].key) && sweep_is_path(s->with[i].value) ? shown_path(s, s->with[i].value, path) : s->with[i].value);
+				 sweep_is_path_key(s->with[i].key) && sweep_is_path(s->with[i].value) ? shown_path(s, s->with[i].value, path) : s->with[i].value);
 	if (s->hw)
 		add_word(t, "--hw", sweep_is_path(s->hw) ? shown_path(s, s->hw, path) : s->hw);
 	for (unsigned a = 0; a < s->naxes; a++)
@@ -263,7 +206,7 @@ static void add_settings(struct text *t, const struct sweep_space *s, uint64_t p
 			bool hw = strcmp(key, "hw") == 0;
 			const char *value = s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)];
 			if (parameters || hw || strchr(key, '.'))
-				add_word(t, hw ? "--hw" : key, is_path_key(key) && sweep_is_path(value) ? shown_path(s, value, path) : value);
+				add_word(t, hw ? "--hw" : key, sweep_is_path_key(key) && sweep_is_path(value) ? shown_path(s, value, path) : value);
 		}
 }
 
@@ -405,7 +348,7 @@ static void forget_folders(json_t *plan, const struct sweep_space *s)
 	forget_folder(json_object_get(json_object_get(plan, "with"), "dram.part"));
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			for (uint32_t i = 0; is_path_key(s->axes[a].keys[k]) && i < s->axes[a].count; i++)
+			for (uint32_t i = 0; sweep_is_path_key(s->axes[a].keys[k]) && i < s->axes[a].count; i++)
 				forget_folder(json_array_get(json_object_get(json_array_get(json_object_get(plan, "axes"), a), "values"),
 							     (size_t)k * s->axes[a].count + i));
 }

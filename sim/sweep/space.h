@@ -73,6 +73,8 @@ void sweep_space_free(struct sweep_space *);
 bool sweep_is_name(const char *);
 /* Whether a machine or a DRAM part is a file, not a preset. */
 bool sweep_is_path(const char *name);
+/* What is a name or a path: hw, dram.part. */
+bool sweep_is_path_key(const char *key);
 /* Where a file of the plan lies, from here; `name` itself where it is whole; malloc'ed. */
 char *sweep_path(const struct sweep_space *, const char *name);
 /* Sets identity. */
@@ -91,12 +93,6 @@ const char *sweep_label(const struct sweep_axis *, uint32_t index, char *out, un
 uint64_t sweep_nth(const struct sweep_space *, uint64_t n);
 /* A permutation of [0, n). */
 uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
-/* A value of a name that a point has: of an axis, a key on it, or a setting; NULL: none of these. */
-const char *sweep_value(const struct sweep_space *, uint64_t point, const char *name, char *out, unsigned size);
-/* What the values of such a name are; false: it is none of these. */
-bool sweep_kind(const struct sweep_space *, const char *name, enum expr_kind *kind);
-/* Values of axes and settings that begin with a letter, for expr_parse(); the array is malloc'ed, NULL at its end. */
-const char **sweep_words(const struct sweep_space *);
 /* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again, from where this process is; files of the
  * specification are whole paths elsewhere than in its folder; into `out`. */
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
