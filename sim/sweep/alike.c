@@ -95,7 +95,9 @@ struct alike alike_of(const struct npu_program *program, const struct config *co
 	/* Semaphores, tables and tensors. */
 	struct npu_program rest = *program;
 	rest.ninsns = 0;
-	struct view v = { .hash = npu_program_time_hash(&rest), .group_bytes = sram->size / sram->groups, .word_bytes = sram->bank_bytes,
+	struct view v = { .hash = npu_program_time_hash(&rest),
+			  .group_bytes = sram->size / sram->groups,
+			  .word_bytes = sram->bank_bytes,
 			  .whole = true };
 	mix(&v, program->ninsns);
 	for (uint32_t i = 0; i < program->ninsns; i++)
@@ -105,12 +107,16 @@ struct alike alike_of(const struct npu_program *program, const struct config *co
 	return (struct alike){ .program = v.hash, .machine = sweep_machine_hash(config, !v.whole) };
 }
 
-json_t *alike_json(struct alike a) { return json_sprintf("%016" PRIx64 "-%016" PRIx64, a.program, a.machine); }
+json_t *alike_json(struct alike a)
+{
+	return json_sprintf("%016" PRIx64 "-%016" PRIx64, a.program, a.machine);
+}
 
 bool alike_read(const json_t *o, struct alike *a)
 {
 	const char *text = json_string_value(o);
-	if (!text || strlen(text) != 33 || text[16] != '-' || strspn(text, "0123456789abcdef") != 16 || strspn(text + 17, "0123456789abcdef") != 16)
+	if (!text || strlen(text) != 33 || text[16] != '-' || strspn(text, "0123456789abcdef") != 16 ||
+	    strspn(text + 17, "0123456789abcdef") != 16)
 		return false;
 	*a = (struct alike){ strtoull(text, NULL, 16), strtoull(text + 17, NULL, 16) };
 	return true;
@@ -133,7 +139,8 @@ struct known {
 struct known *known_new(void)
 {
 	/* Pages that nobody writes to cost nothing. */
-	void *at = mmap(NULL, sizeof(struct known), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *at =
+	    mmap(NULL, sizeof(struct known), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return at == MAP_FAILED ? NULL : at;
 }
 
@@ -143,19 +150,26 @@ void known_free(struct known *k)
 		munmap(k, sizeof *k);
 }
 
-static uint64_t first_probe(struct alike a) { return (a.program ^ a.machine) * 0x9e3779b97f4a7c15u >> 40; }
+static uint64_t first_probe(struct alike a)
+{
+	return (a.program ^ a.machine) * 0x9e3779b97f4a7c15u >> 40;
+}
 
 static const struct slot *find(const struct known *k, struct alike a)
 {
 	for (uint64_t i = 0, at = first_probe(a); k && i < PROBES; i++) {
 		const struct slot *s = &k->slots[(at + i) % SLOTS];
-		if (atomic_load_explicit(&s->state, memory_order_acquire) == FULL && s->of.program == a.program && s->of.machine == a.machine)
+		if (atomic_load_explicit(&s->state, memory_order_acquire) == FULL && s->of.program == a.program &&
+		    s->of.machine == a.machine)
 			return s;
 	}
 	return NULL;
 }
 
-bool known_has(const struct known *k, struct alike a) { return find(k, a) != NULL; }
+bool known_has(const struct known *k, struct alike a)
+{
+	return find(k, a) != NULL;
+}
 
 json_t *known_find(const struct known *k, struct alike a)
 {

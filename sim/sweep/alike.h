@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points that cannot but have the same figures. The SRAM's size decides where its groups begin, and nothing else: where each
- * access stays inside a group, and lies at the same place of the same group in another machine that differs by sram.size alone,
- * every bank sees the same requests in the same cycles. Such points are simulated once. */
+/* Points that cannot but have the same figures. The SRAM's size decides where its groups begin, and nothing else: where
+ * each access stays inside a group, and lies at the same place of the same group in another machine that differs by
+ * sram.size alone, every bank sees the same requests in the same cycles. Such points are simulated once. */
 #ifndef NPU_SIM_SWEEP_ALIKE_H
 #define NPU_SIM_SWEEP_ALIKE_H
 
@@ -21,7 +21,8 @@ struct alike alike_of(const struct npu_program *, const struct config *);
 json_t *alike_json(struct alike);
 bool alike_read(const json_t *, struct alike *);
 
-/* Figures by what they are of, between processes: a table in shared memory, of a fixed size. What finds no room is not kept. */
+/* Figures by what they are of, between processes: a table in shared memory, of a fixed size. What finds no room is not
+ * kept. */
 struct known;
 /* NULL when out of memory: then everything is simulated. */
 struct known *known_new(void);

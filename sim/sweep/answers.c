@@ -78,7 +78,8 @@ static uint64_t distance(const struct sweep_space *s, uint64_t a, uint64_t b)
 }
 
 /* The row of that status and reason nearest to a point. */
-static const struct sweep_row *nearest(const struct sweep_rows *r, uint64_t point, enum sweep_status status, unsigned reason)
+static const struct sweep_row *nearest(const struct sweep_rows *r, uint64_t point, enum sweep_status status,
+				       unsigned reason)
 {
 	const struct sweep_row *found = NULL;
 	uint64_t least = UINT64_MAX;
@@ -111,7 +112,8 @@ static const char *difference(const struct sweep_space *s, uint64_t a, uint64_t 
 static void print_refusals(const struct answers *a, const struct sweep_row *best)
 {
 	const struct sweep_rows *r = a->rows;
-	static const char *const titles[] = { "not legal", "points", "share", "nearest to the best point", "nearest legal point", NULL };
+	static const char *const titles[] = { "not legal",           "points", "share", "nearest to the best point",
+					      "nearest legal point", NULL };
 	char refused[512], legal[512], share[16];
 	struct report_table *table = r->count[SWEEP_NOT_LEGAL] && best ? report_table_new(titles) : NULL;
 	for (unsigned i = 0; table && i < r->nreasons; i++) {
@@ -167,8 +169,9 @@ static bool print_failures(const struct answers *a)
 		const char *why = json_string_value(json_object_get(f.record[i], "error"));
 		const char *options = json_string_value(json_object_get(f.record[i], "options"));
 		if (ok)
-			fprintf(a->out, "failed: %s\n  %s%s%s\n", why ? why : "", sweep_command(r->space, f.point[i], text, sizeof text),
-				options ? " " : "", options ? options : "");
+			fprintf(a->out, "failed: %s\n  %s%s%s\n", why ? why : "",
+				sweep_command(r->space, f.point[i], text, sizeof text), options ? " " : "",
+				options ? options : "");
 		json_decref(f.record[i]);
 	}
 	return ok;
@@ -183,7 +186,8 @@ bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool
 	const struct sweep_row *best = sweep_best(r, 0, NULL, NULL);
 	struct fixed home = { .s = s };
 	/* Values of an axis are compared where each has the best of all the others behind it. */
-	bool ok = true, main_axis = false, told_any = false, whole = !s->pareto && s->count == s->points && !r->count[SWEEP_MISSING];
+	bool ok = true, main_axis = false, told_any = false,
+	     whole = !s->pareto && s->count == s->points && !r->count[SWEEP_MISSING];
 	for (unsigned a = 0; a < s->naxes; a++) {
 		bool is_main = s->axes[a].hardware && s->axes[a].count > 1;
 		home.index[a] = is_main && whole ? (int)sweep_home(r, a) : -1;

@@ -31,7 +31,8 @@ static double state(const json_t *record, const char *engine, const char *name)
 	return sweep_record_figure(record, path);
 }
 
-/* What made b slower or faster than a: the state of the engine that computes (that loads, where none does) that changed most. */
+/* What made b slower or faster than a: the state of the engine that computes (that loads, where none does) that changed
+ * most. */
 static const char *cause(const json_t *a, const json_t *b, char *out, unsigned size)
 {
 	bool macs = sweep_record_figure(b, "macs") > 0;
@@ -49,7 +50,8 @@ static const char *cause(const json_t *a, const json_t *b, char *out, unsigned s
 	double from = sweep_record_figure(a, "dram.bus_bytes"), to = sweep_record_figure(b, "dram.bus_bytes");
 	if (!which)
 		return snprintf(out, size, "no state of the engines says why"), out;
-	int n = snprintf(out, size, "%s %s %s -> %s cycles", engine, which, npu_count_text((uint64_t)state(a, engine, which)).text,
+	int n = snprintf(out, size, "%s %s %s -> %s cycles", engine, which,
+			 npu_count_text((uint64_t)state(a, engine, which)).text,
 			 npu_count_text((uint64_t)state(b, engine, which)).text);
 	if (fabs(to - from) > 0.01 * from && n > 0 && (unsigned)n < size)
 		snprintf(out + n, size - (unsigned)n, ", DRAM %.1f -> %.1f MiB", from / 1048576, to / 1048576);
@@ -61,7 +63,8 @@ static const char *bound_of(const json_t *record, char *out, unsigned size)
 	const json_t *figures = json_object_get(record, "figures");
 	const char *bound = json_string_value(json_object_get(figures, "bound"));
 	const char *evidence = json_string_value(json_object_get(figures, "bound_evidence"));
-	snprintf(out, size, "bound by %s%s%s%s", bound ? bound : "nothing", evidence ? " (" : "", evidence ? evidence : "", evidence ? ")" : "");
+	snprintf(out, size, "bound by %s%s%s%s", bound ? bound : "nothing", evidence ? " (" : "",
+		 evidence ? evidence : "", evidence ? ")" : "");
 	return out;
 }
 
@@ -91,7 +94,7 @@ bool answers_is_fixed(void *context, const struct sweep_row *row)
 struct along {
 	const struct sweep_rows *r;
 	unsigned axis;
-	bool whole; /* everything else was tried there, so that values can be compared */
+	bool whole;                  /* everything else was tried there, so that values can be compared */
 	const struct sweep_row **at; /* [count], NULL: nothing is legal there, or tried */
 	uint32_t *some;              /* [n] indices of those that are there */
 	uint32_t n;
@@ -112,17 +115,25 @@ struct records {
 	unsigned n;
 };
 
-static double figure_at(const struct along *l, uint32_t i) { return sweep_rows_figure(l->r, l->at[l->some[i]], 0); }
+static double figure_at(const struct along *l, uint32_t i)
+{
+	return sweep_rows_figure(l->r, l->at[l->some[i]], 0);
+}
 
 static double gain_between(const struct along *l, uint32_t from, uint32_t to)
 {
 	return sweep_gain(l->r->names[0], figure_at(l, from), figure_at(l, to));
 }
 
-static bool along_axis(struct along *l, const struct sweep_rows *r, unsigned axis, const struct fixed *fixed, bool whole)
+static bool along_axis(struct along *l, const struct sweep_rows *r, unsigned axis, const struct fixed *fixed,
+		       bool whole)
 {
 	uint32_t count = r->space->axes[axis].count;
-	*l = (struct along){ .r = r, .axis = axis, .whole = whole, .at = calloc(count, sizeof *l->at), .some = calloc(count, sizeof *l->some) };
+	*l = (struct along){ .r = r,
+			     .axis = axis,
+			     .whole = whole,
+			     .at = calloc(count, sizeof *l->at),
+			     .some = calloc(count, sizeof *l->some) };
 	bool more = sweep_figure_wants_more(r->names[0]);
 	for (uint64_t i = 0; l->at && i < r->n; i++) {
 		const struct sweep_row *row = &r->row[i];
@@ -199,7 +210,8 @@ static void put_row(struct report_table *table, const struct along *l, uint32_t 
 	report_table_row(table, sweep_label(&s->axes[l->axis], l->some[i], text, sizeof text));
 	for (unsigned a = 0; a < s->naxes; a++)
 		if (a != l->axis && !s->axes[a].hardware)
-			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
+			report_table_text(table,
+					  sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
 	for (unsigned f = 0; f < r->nnames; f++) {
 		double v = sweep_rows_figure(r, row, f);
 		report_table_text(table, sweep_rows_text(r, row, f, text, sizeof text));
@@ -251,7 +263,8 @@ static void heading(const struct answers *answers, const struct along *l, const 
 	fprintf(out, "%s for each %s", l->whole ? "" : " of what was tried", s->axes[l->axis].name);
 	for (unsigned a = 0; a < s->naxes; a++)
 		if (fixed->index[a] >= 0 && a != l->axis)
-			fprintf(out, ", %s %s", s->axes[a].name, sweep_label(&s->axes[a], (uint32_t)fixed->index[a], text, sizeof text));
+			fprintf(out, ", %s %s", s->axes[a].name,
+				sweep_label(&s->axes[a], (uint32_t)fixed->index[a], text, sizeof text));
 	fputs(l->whole ? "\n" : "; the other axes were not exhausted, so that differences may be theirs\n", out);
 }
 
@@ -300,7 +313,8 @@ static uint32_t pick(struct stretch *list, uint32_t n, bool losses)
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t greater = 0;
 		for (uint32_t j = 0; j < all && greater < MOST_STRETCHES; j++) {
-			double a = losses ? -list[j].gain : list[j].to - list[j].from, b = losses ? -list[i].gain : list[i].to - list[i].from;
+			double a = losses ? -list[j].gain : list[j].to - list[j].from,
+			       b = losses ? -list[i].gain : list[i].to - list[i].from;
 			greater += a > b || (a == b && j < i);
 		}
 		list[i].gain = greater < MOST_STRETCHES ? list[i].gain : (double)NAN;
@@ -317,12 +331,16 @@ struct remarks {
 	bool monotonic;                /* the only stretch loses */
 };
 
-static uint32_t told(uint32_t n) { return n < MOST_STRETCHES ? n : MOST_STRETCHES; }
+static uint32_t told(uint32_t n)
+{
+	return n < MOST_STRETCHES ? n : MOST_STRETCHES;
+}
 
 static bool remarks_of(struct remarks *m, const struct along *l, struct records *records)
 {
 	const struct sweep_axis *x = &l->r->space->axes[l->axis];
-	*m = (struct remarks){ .turns = calloc(l->n + 1, sizeof *m->turns), .flats = calloc(l->n + 1, sizeof *m->flats) };
+	*m = (struct remarks){ .turns = calloc(l->n + 1, sizeof *m->turns),
+			       .flats = calloc(l->n + 1, sizeof *m->flats) };
 	if (!m->turns || !m->flats)
 		return false;
 	if (!l->whole)
@@ -350,18 +368,23 @@ static void print_remarks(const struct remarks *m, const struct along *l, const 
 		sweep_label(x, l->some[t->to], to, sizeof to);
 		cause(record_at(records, l, t->from), record_at(records, l, t->to), why, sizeof why);
 		if (m->monotonic)
-			fprintf(out, "%s %s with %s, %s -> %s %+.1f %%: %s\n", sweep_figure_wants_more(l->r->names[0]) ? "less" : "more",
-				l->r->names[0], x->name, from, to, (figure_at(l, t->to) / figure_at(l, t->from) - 1) * 100, why);
+			fprintf(out, "%s %s with %s, %s -> %s %+.1f %%: %s\n",
+				sweep_figure_wants_more(l->r->names[0]) ? "less" : "more", l->r->names[0], x->name,
+				from, to, (figure_at(l, t->to) / figure_at(l, t->from) - 1) * 100, why);
 		else
-			fprintf(out, "not monotonic: %s %s -> %s loses %.1f %%: %s\n", x->name, from, to, -t->gain * 100, why);
+			fprintf(out, "not monotonic: %s %s -> %s loses %.1f %%: %s\n", x->name, from, to,
+				-t->gain * 100, why);
 	}
 	if (m->nturns > MOST_STRETCHES)
 		fprintf(out, "not monotonic: %s loses in %u more stretches\n", x->name, m->nturns - MOST_STRETCHES);
 	for (uint32_t i = 0; i < told(m->nflats); i++)
-		fprintf(out, "flat: %s %s -> %s changes nothing, %s\n", x->name, sweep_label(x, l->some[m->flats[i].from], from, sizeof from),
-			sweep_label(x, l->some[m->flats[i].to], to, sizeof to), flat_cause(x, record_at(records, l, m->flats[i].from), why, sizeof why));
+		fprintf(out, "flat: %s %s -> %s changes nothing, %s\n", x->name,
+			sweep_label(x, l->some[m->flats[i].from], from, sizeof from),
+			sweep_label(x, l->some[m->flats[i].to], to, sizeof to),
+			flat_cause(x, record_at(records, l, m->flats[i].from), why, sizeof why));
 	if (m->nflats > MOST_STRETCHES)
-		fprintf(out, "flat: %s has %u more stretches that change nothing\n", x->name, m->nflats - MOST_STRETCHES);
+		fprintf(out, "flat: %s has %u more stretches that change nothing\n", x->name,
+			m->nflats - MOST_STRETCHES);
 }
 
 static bool print_along(const struct answers *a, const struct along *l, const struct fixed *home)
@@ -429,9 +452,11 @@ bool answers_around(const struct answers *a, unsigned axis, const struct sweep_r
 	if (!sweep_rows_fetch(a->path, r->space, points, 2, records, a->err))
 		return false;
 	if (flat)
-		fprintf(a->out, "flat: %s changes nothing at the best point, %s\n", x->name, bound_of(records[0], why, sizeof why));
+		fprintf(a->out, "flat: %s changes nothing at the best point, %s\n", x->name,
+			bound_of(records[0], why, sizeof why));
 	else
-		fprintf(a->out, "not monotonic: %s is best at %s; %s loses %.1f %%: %s\n", x->name, sweep_label(x, own, from, sizeof from),
+		fprintf(a->out, "not monotonic: %s is best at %s; %s loses %.1f %%: %s\n", x->name,
+			sweep_label(x, own, from, sizeof from),
 			sweep_label(x, sweep_index(r->space, next->point, axis), to, sizeof to), lost * 100,
 			cause(records[0], records[1], why, sizeof why));
 	json_decref(records[0]);

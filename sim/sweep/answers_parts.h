@@ -27,8 +27,9 @@ bool answers_is_ordered(const struct sweep_axis *);
 /* "fastest", or what else is made best. */
 void answers_put_goal(const struct answers *);
 
-/* The best point for each value of an axis, the others as fixed, and what is to be said of the axis; `whole`: everything else was tried there, so that
- * values can be compared. *told becomes true where there is something. False with an error. */
+/* The best point for each value of an axis, the others as fixed, and what is to be said of the axis; `whole`:
+ * everything else was tried there, so that values can be compared. *told becomes true where there is something. False
+ * with an error. */
 bool answers_along(const struct answers *, unsigned axis, const struct fixed *, bool whole, bool *told);
 /* What is to be said of an axis around the best point. */
 bool answers_around(const struct answers *, unsigned axis, const struct sweep_row *best);

@@ -24,10 +24,10 @@ struct choice {
 	struct sweep_rows rows;
 	struct expr *where;
 	enum meaning meaning[NAMES];
-	char name[NAMES][96]; /* `sram` written out */
+	char name[NAMES][96];           /* `sram` written out */
 	struct sweep_machines machines; /* none: not read yet */
-	struct sweep_set *passing; /* points for which `where` holds; NULL: there is none */
-	uint64_t point; /* the record that is looked at */
+	struct sweep_set *passing;      /* points for which `where` holds; NULL: there is none */
+	uint64_t point;                 /* the record that is looked at */
 	const json_t *record;
 	char scratch[WHAT_BYTES];
 	const struct sweep_row *taken[1000];
@@ -58,7 +58,10 @@ static const char *parameter(const char *params, const char *name, char out[WHAT
 	return NULL;
 }
 
-static const char *params_of(const json_t *record) { return json_string_value(json_object_get(record, "params")); }
+static const char *params_of(const json_t *record)
+{
+	return json_string_value(json_object_get(record, "params"));
+}
 
 /* A key that is neither swept nor set is that of the machine of the point. */
 static bool bind_hardware(struct choice *c, unsigned i)
@@ -105,7 +108,9 @@ static struct expr_value value_of(void *context, unsigned n)
 /* Of an axis, of a parameter as resolved, or of what a kernel or the machine takes. */
 static bool is_value(const struct sweep_space *s, const char *params, const char *word)
 {
-	const struct npu_kernel *kernel = s->kind == SWEEP_KERNEL ? npu_kernel_find(s->subject) : s->kind == SWEEP_MODEL ? &model_ask_parameters : NULL;
+	const struct npu_kernel *kernel = s->kind == SWEEP_KERNEL  ? npu_kernel_find(s->subject)
+					  : s->kind == SWEEP_MODEL ? &model_ask_parameters
+								   : NULL;
 	size_t n = strlen(word);
 	for (const char *at = params ? strchr(params, '=') : NULL; at; at = strchr(at + 1, '='))
 		if (strncmp(at + 1, word, n) == 0 && (at[n + 1] == ' ' || !at[n + 1]))
@@ -127,7 +132,8 @@ static bool unknown_name(struct choice *c, const char *name)
 		names[n++] = config_keys[i].name;
 	const char *near = npu_nearest(name, names, n);
 	return npu_fail(&c->err, NPU_ERR_USAGE, "--where: unknown name %s%s%s%s", name,
-			near ? "; did you mean " : "; axes, parameters, hardware keys and figures are known", near ? near : "", near ? "?" : "");
+			near ? "; did you mean " : "; axes, parameters, hardware keys and figures are known",
+			near ? near : "", near ? "?" : "");
 }
 
 /* A word that some point's figure is. */
@@ -142,8 +148,8 @@ static bool has_word(void *context, uint64_t point, enum sweep_status status, co
 	const char *key;
 	json_t *value;
 	(void)point, (void)status;
-	json_object_foreach(json_object_get(record, "figures"), key, value)
-		f->found = f->found || (json_is_string(value) && strcmp(json_string_value(value), f->word) == 0);
+	json_object_foreach(json_object_get(record, "figures"), key, value) f->found =
+	    f->found || (json_is_string(value) && strcmp(json_string_value(value), f->word) == 0);
 	return true;
 }
 
@@ -154,8 +160,8 @@ static bool is_figure_word(struct choice *c, const char *path, const char *word)
 	return sweep_store_read(path, c->rows.space, has_word, &f, NULL, &ignored) && f.found;
 }
 
-/* axis.NAME and figure.NAME are one of them, where both are called NAME; `sram` is sram.size: the size of a memory is what one means
- * by it. */
+/* axis.NAME and figure.NAME are one of them, where both are called NAME; `sram` is sram.size: the size of a memory is
+ * what one means by it. */
 static bool bind_name(struct choice *c, unsigned i, const char *path, const char *params)
 {
 	const struct sweep_space *s = c->rows.space;
@@ -167,9 +173,12 @@ static bool bind_name(struct choice *c, unsigned i, const char *path, const char
 	snprintf(size, sizeof size, "%.80s.size", name);
 	if (expr_is_word(c->where, i))
 		return true;
-	bool is_axis = !figure && sweep_value(s, 0, bare, scratch, sizeof scratch), is_figure = !axis && sweep_figure_find(bare) >= 0;
+	bool is_axis = !figure && sweep_value(s, 0, bare, scratch, sizeof scratch),
+	     is_figure = !axis && sweep_figure_find(bare) >= 0;
 	if (is_axis && is_figure)
-		return npu_fail(&c->err, NPU_ERR_USAGE, "--where: %s is an axis and a figure; axis.%s or figure.%s would be right", name, name, name);
+		return npu_fail(&c->err, NPU_ERR_USAGE,
+				"--where: %s is an axis and a figure; axis.%s or figure.%s would be right", name, name,
+				name);
 	if (is_axis || is_figure)
 		return c->meaning[i] = is_axis ? OF_POINT : FIGURE, true;
 	if (axis || figure)
@@ -180,7 +189,8 @@ static bool bind_name(struct choice *c, unsigned i, const char *path, const char
 		return bind_hardware(c, i);
 	if (config_key_find(size)) {
 		snprintf(c->name[i], sizeof c->name[i], "%s", size);
-		return sweep_value(s, 0, size, scratch, sizeof scratch) ? c->meaning[i] = OF_POINT, true : bind_hardware(c, i);
+		return sweep_value(s, 0, size, scratch, sizeof scratch)        ? c->meaning[i] = OF_POINT,
+									  true : bind_hardware(c, i);
 	}
 	if (!is_value(s, params, name) && !is_figure_word(c, path, name))
 		return unknown_name(c, name);
@@ -241,7 +251,8 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 		}
 	bool ok = true;
 	for (unsigned i = 0; ok && expr_name(c->where, i, NULL); i++)
-		ok = i < NAMES ? bind_name(c, i, path, params_of(first)) : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
+		ok = i < NAMES ? bind_name(c, i, path, params_of(first))
+			       : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
 	json_decref(first);
 	if (ok && !expr_check(c->where, kind_of, c, &c->err))
 		return fail_at_where(c, text);
@@ -249,34 +260,6 @@ static bool choose_points(struct choice *c, const char *path, const char *text)
 	if (ok && !c->passing)
 		ok = npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
 	return ok && sweep_store_read(path, c->rows.space, take_point, c, NULL, &c->err) && !c->err.code;
-}
-
-bool sweep_figure_named(const char *option, const char *name, int *figure, struct npu_error *err)
-{
-	*figure = sweep_figure_find(name);
-	const char *near = *figure < 0 ? sweep_figure_near(name) : NULL;
-	if (*figure < 0)
-		return npu_fail(err, NPU_ERR_USAGE, "--%s: unknown figure %.60s%s%s%s", option, name,
-				near ? "; did you mean " : "; npusim sweep figures lists them", near ? near : "", near ? "?" : "");
-	return sweep_figures[*figure].type != SWEEP_TEXT ||
-	       npu_fail(err, NPU_ERR_USAGE, "--%s %s: a word is neither more nor less", option, name);
-}
-
-bool sweep_choose_figure(struct sweep_rows *r, const char *by, struct npu_error *err)
-{
-	int f;
-	unsigned at = 0;
-	if (!by)
-		return true;
-	if (!sweep_figure_named("by", by, &f, err))
-		return false;
-	while (at < r->nnames && strcmp(r->names[at], by) != 0)
-		at++;
-	r->nnames += at == r->nnames && at < SWEEP_ROW_FIGURES;
-	at -= at == SWEEP_ROW_FIGURES;
-	memmove(r->names + 1, r->names, at * sizeof *r->names);
-	r->names[0] = sweep_figures[f].name;
-	return true;
 }
 
 static struct report_table *table_of(const struct choice *c, unsigned shown)
@@ -302,12 +285,15 @@ static bool print_longest(struct choice *c, const char *path)
 		if (!sweep_rows_fetch(path, s, &c->taken[i]->point, 1, &record, &c->err))
 			return false;
 		const json_t *longest = json_object_get(record, "longest");
-		const char *name = json_string_value(json_object_get(longest, "name")), *run = json_string_value(json_object_get(longest, "run"));
+		const char *name = json_string_value(json_object_get(longest, "name")),
+			   *run = json_string_value(json_object_get(longest, "run"));
 		if (name && run)
-			printf("%slongest operator of point %s: %s, %.1f %% of the cycles; its timeline:\n%s --timeline point-%llu.pftrace\n",
+			printf("%slongest operator of point %s: %s, %.1f %% of the cycles; its timeline:\n%s "
+			       "--timeline point-%llu.pftrace\n",
 			       i ? "" : "\n", npu_count_text(c->taken[i]->point).text, name,
 			       100 * json_number_value(json_object_get(longest, "share")),
-			       sweep_command_on(s, c->taken[i]->point, run, text, sizeof text), (unsigned long long)c->taken[i]->point);
+			       sweep_command_on(s, c->taken[i]->point, run, text, sizeof text),
+			       (unsigned long long)c->taken[i]->point);
 		json_decref(record);
 	}
 	return true;
@@ -320,7 +306,8 @@ static int print_best(struct choice *c, const char *path, uint64_t top, unsigned
 	for (const struct sweep_row *row; c->ntaken < top && (row = sweep_best(&c->rows, 0, fits, c));)
 		c->taken[c->ntaken++] = row;
 	if (!c->ntaken) {
-		npu_fail(&c->err, NPU_ERR_FIT, "no point that was run%s has a value of %s", c->where ? " and fits --where" : "", c->rows.names[0]);
+		npu_fail(&c->err, NPU_ERR_FIT, "no point that was run%s has a value of %s",
+			 c->where ? " and fits --where" : "", c->rows.names[0]);
 		return cli_fail(&c->err);
 	}
 	struct report_table *table = table_of(c, shown);
@@ -330,11 +317,15 @@ static int print_best(struct choice *c, const char *path, uint64_t top, unsigned
 		const struct sweep_row *row = c->taken[n];
 		report_table_row(table, npu_count_text(row->point).text);
 		for (unsigned a = 0; a < s->naxes; a++)
-			report_table_text(table, sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
+			report_table_text(table,
+					  sweep_label(&s->axes[a], sweep_index(s, row->point, a), text, sizeof text));
 		for (unsigned i = 0; i < shown; i++)
-			report_table_text(table, sweep_figure_text(c->rows.names[i], sweep_rows_figure(&c->rows, row, i), text, sizeof text));
+			report_table_text(table,
+					  sweep_figure_text(c->rows.names[i], sweep_rows_figure(&c->rows, row, i), text,
+							    sizeof text));
 	}
-	report_table_print(table, stdout, &(struct report_style){ .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") });
+	report_table_print(table, stdout,
+			   &(struct report_style){ .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") });
 	if (!print_longest(c, path))
 		return cli_fail(&c->err);
 	for (uint64_t i = 0; i < c->ntaken; i++)
@@ -357,7 +348,8 @@ int sweep_best_command(const struct cli *cli)
 		c->rows.nnames = sweep_shown(space, c->rows.names);
 	ok = ok && sweep_choose_figure(&c->rows, cli_value(cli, "by"), &c->err);
 	unsigned shown = c->rows.nnames;
-	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) && (!where || choose_points(c, cli->words[1], where));
+	ok = ok && sweep_rows_read(&c->rows, cli->words[1], &c->err) &&
+	     (!where || choose_points(c, cli->words[1], where));
 	if (ok) {
 		sweep_warn_of_changes(space);
 		sweep_warn_of_gaps(&c->rows, cli->words[1]);

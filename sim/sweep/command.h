@@ -6,6 +6,7 @@
 #include "sim/cli.h"
 #include "sim/sweep/rows.h"
 
+int sweep_run_command(const struct cli *);
 int sweep_best_command(const struct cli *);
 int sweep_merge_command(const struct cli *);
 int sweep_plot_command(const struct cli *);

@@ -13,13 +13,16 @@ enum { NODES = 512, NAMES = 32, NAME_BYTES = 96, DEPTH = 64 };
 enum kind { NUMBER, NAME, NOT, MINUS, MUL, DIV, MOD, ADD, SUB, LE, GE, LT, GT, EQ, NE, AND, OR };
 
 /* Binary operators, those that bind most first; a longer one before its beginning. */
-static const struct operator {
+static const struct operator
+{
 	const char *text;
 	enum kind kind;
 	unsigned binds;
-} operators[] = {
-	{ "*", MUL, 6 }, { "/", DIV, 6 }, { "%", MOD, 6 }, { "+", ADD, 5 }, { "-", SUB, 5 },  { "<=", LE, 4 }, { ">=", GE, 4 },
-	{ "<", LT, 4 },	 { ">", GT, 4 },  { "==", EQ, 3 }, { "!=", NE, 3 }, { "&&", AND, 2 }, { "||", OR, 1 },
+}
+operators[] = {
+	{ "*", MUL, 6 }, { "/", DIV, 6 },  { "%", MOD, 6 }, { "+", ADD, 5 }, { "-", SUB, 5 },
+	{ "<=", LE, 4 }, { ">=", GE, 4 },  { "<", LT, 4 },  { ">", GT, 4 },  { "==", EQ, 3 },
+	{ "!=", NE, 3 }, { "&&", AND, 2 }, { "||", OR, 1 },
 };
 
 struct node {
@@ -210,13 +213,15 @@ static bool primary(struct parser *p, unsigned *out)
 	} else if (isalpha((unsigned char)*from) || *from == '_') {
 		ok = name(p, out);
 	} else {
-		ok = fail(p, from, *from ? "a name, a number or ( would be right here" : "a name or a number is missing at the end");
+		ok = fail(p, from,
+			  *from ? "a name, a number or ( would be right here"
+				: "a name or a number is missing at the end");
 	}
 	p->depth--;
 	return ok;
 }
 
-static const struct operator *operator_at(struct parser *p)
+static const struct operator* operator_at(struct parser *p)
 {
 	skip(p);
 	for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -225,7 +230,10 @@ static const struct operator *operator_at(struct parser *p)
 	return NULL;
 }
 
-static bool is_comparison(enum kind kind) { return kind >= LE && kind <= NE; }
+static bool is_comparison(enum kind kind)
+{
+	return kind >= LE && kind <= NE;
+}
 
 /* a < b < c, which would compare a truth with c. */
 static bool is_chain(const struct parser *p, unsigned at)
@@ -237,7 +245,7 @@ static bool binary(struct parser *p, unsigned least, unsigned *out)
 {
 	if (!primary(p, out))
 		return false;
-	for (const struct operator *o; (o = operator_at(p)) && o->binds >= least;) {
+	for (const struct operator* o; (o = operator_at(p)) && o->binds >= least;) {
 		unsigned right;
 		const char *from = p->at;
 		p->at += strlen(o->text);
@@ -245,7 +253,7 @@ static bool binary(struct parser *p, unsigned least, unsigned *out)
 			return false;
 		if (is_comparison(o->kind) && (is_chain(p, *out) || is_chain(p, right)))
 			return fail(p, from, "two comparisons in a row: a < b && b < c would be right, or parentheses");
-		if ( !node(p, o->kind, *out, right, out))
+		if (!node(p, o->kind, *out, right, out))
 			return false;
 	}
 	return true;
@@ -269,7 +277,10 @@ struct expr *expr_parse(const char *text, const char *const *words, struct npu_e
 	return NULL;
 }
 
-void expr_free(struct expr *e) { free(e); }
+void expr_free(struct expr *e)
+{
+	free(e);
+}
 
 const char *expr_name(const struct expr *e, unsigned n, uint32_t *column)
 {
@@ -280,8 +291,14 @@ const char *expr_name(const struct expr *e, unsigned n, uint32_t *column)
 	return e->names[n];
 }
 
-void expr_make_word(struct expr *e, unsigned n) { e->words[n] = true; }
-bool expr_is_word(const struct expr *e, unsigned n) { return e->words[n]; }
+void expr_make_word(struct expr *e, unsigned n)
+{
+	e->words[n] = true;
+}
+bool expr_is_word(const struct expr *e, unsigned n)
+{
+	return e->words[n];
+}
 
 struct expr_value expr_value_of(const char *text)
 {
@@ -299,7 +316,10 @@ struct expr_value expr_value_of(const char *text)
 	return *end ? (struct expr_value){ NAN, text } : (struct expr_value){ .number = value };
 }
 
-static struct expr_value truth(bool holds) { return (struct expr_value){ .number = holds }; }
+static struct expr_value truth(bool holds)
+{
+	return (struct expr_value){ .number = holds };
+}
 
 static struct expr_value compare(enum kind kind, struct expr_value a, struct expr_value b)
 {
@@ -315,8 +335,10 @@ static struct expr_value compare(enum kind kind, struct expr_value a, struct exp
 	}
 	if (a.text || b.text)
 		return truth(false);
-	return truth(kind == LE ? a.number <= b.number : kind == GE ? a.number >= b.number : kind == LT ? a.number < b.number
-													: a.number > b.number);
+	return truth(kind == LE   ? a.number <= b.number
+		     : kind == GE ? a.number >= b.number
+		     : kind == LT ? a.number < b.number
+				  : a.number > b.number);
 }
 
 static double arithmetic(enum kind kind, double a, double b, bool *divides)
@@ -400,7 +422,9 @@ static bool check(const struct checking *c, unsigned at, enum expr_kind *kind)
 	if (n->kind == NUMBER)
 		return true;
 	if (n->kind == NAME) {
-		*kind = !c->e->words[n->a] ? c->kinds(c->context, n->a) : expr_value_of(c->e->names[n->a]).text ? EXPR_WORD : EXPR_ANY;
+		*kind = !c->e->words[n->a]                      ? c->kinds(c->context, n->a)
+			: expr_value_of(c->e->names[n->a]).text ? EXPR_WORD
+								: EXPR_ANY;
 		return true;
 	}
 	bool one = n->kind == NOT || n->kind == MINUS;
@@ -412,7 +436,8 @@ static bool check(const struct checking *c, unsigned at, enum expr_kind *kind)
 	if (a != EXPR_WORD && b != EXPR_WORD)
 		return true;
 	if (n->kind == EQ || n->kind == NE)
-		return (a != EXPR_NUMBER && b != EXPR_NUMBER) || refuse(c, word, other, " and ", " a number: they are never equal");
+		return (a != EXPR_NUMBER && b != EXPR_NUMBER) ||
+		       refuse(c, word, other, " and ", " a number: they are never equal");
 	if (is_comparison(n->kind))
 		return refuse(c, word, other, ", neither less nor more than ", "; == or != would be right");
 	return refuse(c, word, other, ": one cannot reckon with it", "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions of people: "tile_q * tile_kv <= 65536 && buffering != single". Numbers (sizes take KiB, MiB, GiB), names with
- * dots, words, + - * / %, comparisons, && || !, parentheses. */
+/* Conditions of people: "tile_q * tile_kv <= 65536 && buffering != single". Numbers (sizes take KiB, MiB, GiB), names
+ * with dots, words, + - * / %, comparisons, && || !, parentheses. */
 #ifndef NPU_SIM_SWEEP_EXPR_H
 #define NPU_SIM_SWEEP_EXPR_H
 
@@ -14,8 +14,8 @@ struct expr_value {
 	const char *text;
 };
 
-/* NULL with an error: text, and the column (from 1) in err->column. `words` (NULL at its end; may be NULL) are taken as they are though there may be an
- * operator in them: edge-2mb. */
+/* NULL with an error: text, and the column (from 1) in err->column. `words` (NULL at its end; may be NULL) are taken as
+ * they are though there may be an operator in them: edge-2mb. */
 struct expr *expr_parse(const char *text, const char *const *words, struct npu_error *err);
 void expr_free(struct expr *);
 /* The names in it, each once, in their order; NULL past the last one. `column` may be NULL. */
@@ -26,11 +26,11 @@ bool expr_is_word(const struct expr *, unsigned n);
 /* What a name can stand for. */
 enum expr_kind { EXPR_ANY, EXPR_NUMBER, EXPR_WORD };
 typedef enum expr_kind expr_kinds(void *context, unsigned name);
-/* Refuses what never holds, whatever the values are: words that are less or more, or equal to numbers, or reckoned with. The error is as of
- * expr_parse(). */
+/* Refuses what never holds, whatever the values are: words that are less or more, or equal to numbers, or reckoned
+ * with. The error is as of expr_parse(). */
 bool expr_check(const struct expr *, expr_kinds *, void *context, struct npu_error *err);
-/* Whether it holds; `value` tells the values of names by number. What divides by 0, or compares what is not there, does not hold. Of the
- * former *divides (may be NULL) becomes true. A word that is a number equals that number. */
+/* Whether it holds; `value` tells the values of names by number. What divides by 0, or compares what is not there, does
+ * not hold. Of the former *divides (may be NULL) becomes true. A word that is a number equals that number. */
 typedef struct expr_value expr_values(void *context, unsigned name);
 bool expr_holds(const struct expr *, expr_values *, void *context, bool *divides);
 /* The number or word that a person wrote as a value: sizes become bytes, k is 1,024. The text is not copied. */

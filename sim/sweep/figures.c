@@ -16,8 +16,8 @@ static bool is_sum(const char *name)
 	const char *of = "";
 #define FIGURE(type, field, path, unit, doc) of = strcmp(name, path) == 0 ? #field : of;
 #include "sim/report.def"
-#define FIGURE(field, member) \
-	if (strcmp(of, #member) == 0) \
+#define FIGURE(field, member)                                                                                          \
+	if (strcmp(of, #member) == 0)                                                                                  \
 		return true;
 #include "sim/model/figures.def"
 	return strncmp(name, "engines.", 8) == 0;
@@ -26,8 +26,11 @@ static bool is_sum(const char *name)
 bool sweep_figure_is_of(const char *name, bool model)
 {
 	static const char *const of_models[] = { "tokens_per_s", "ms_per_token", "uj_per_token" };
-	static const char *const of_both[] = { "time_us", "mac_utilization", "matrix_active_fraction", "overlap.hidden_fraction", "dram.gb_per_s",
-					       "macs_per_dram_byte", "sram.peak_bytes", "accum.peak_bytes", "bound", "instructions" };
+	static const char *const of_both[] = {
+		"time_us",       "mac_utilization",    "matrix_active_fraction", "overlap.hidden_fraction",
+		"dram.gb_per_s", "macs_per_dram_byte", "sram.peak_bytes",        "accum.peak_bytes",
+		"bound",         "instructions"
+	};
 	for (unsigned i = 0; i < sizeof of_models / sizeof *of_models; i++)
 		if (strcmp(of_models[i], name) == 0)
 			return model;
@@ -56,8 +59,10 @@ const char *sweep_figure_near(const char *name)
 
 bool sweep_figure_wants_more(const char *name)
 {
-	static const char *const more[] = { "tokens_per_s", "mac_utilization", "matrix_active_fraction", "overlap.hidden_fraction",
-					    "dram.gb_per_s", "dram.peak_fraction", "dram.row_hit_fraction", "dram.bus_fraction",
+	static const char *const more[] = { "tokens_per_s",           "mac_utilization",
+					    "matrix_active_fraction", "overlap.hidden_fraction",
+					    "dram.gb_per_s",          "dram.peak_fraction",
+					    "dram.row_hit_fraction",  "dram.bus_fraction",
 					    "macs_per_dram_byte" };
 	for (unsigned i = 0; i < sizeof more / sizeof *more; i++)
 		if (strcmp(more[i], name) == 0)
@@ -65,9 +70,18 @@ bool sweep_figure_wants_more(const char *name)
 	return false;
 }
 
-static json_t *json_UINT(uint64_t value) { return json_integer((json_int_t)value); }
-static json_t *json_REAL(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-static json_t *json_TEXT(const char *value) { return value ? json_string(value) : json_null(); }
+static json_t *json_UINT(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+static json_t *json_REAL(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+static json_t *json_TEXT(const char *value)
+{
+	return value ? json_string(value) : json_null();
+}
 
 static void put_states(json_t *o, record_states states)
 {
@@ -123,9 +137,8 @@ static json_t *by_path(const json_t *fields)
 #include "sim/report.def"
 	const char *name;
 	json_t *value;
-	json_object_foreach((json_t *)fields, name, value)
-		if (strncmp(name, "engines.", 8) == 0)
-			json_object_set(o, name, value);
+	json_object_foreach((json_t *)fields, name, value) if (strncmp(name, "engines.", 8) == 0)
+	    json_object_set(o, name, value);
 	return o;
 }
 
@@ -140,7 +153,8 @@ json_t *sweep_figures_of_step(const struct model_step *s)
 	double tokens = (double)model_tokens(s->ask), each = tokens / s->ask->batch;
 	json_object_set_new(o, "time_us", json_REAL(us));
 	json_object_set_new(o, "mac_utilization", json_REAL(model_ratio(f->array_cycles, f->cycles)));
-	json_object_set_new(o, "matrix_active_fraction", json_REAL(model_ratio(model_figures_active(f, NPU_ENGINE_MATRIX), f->cycles)));
+	json_object_set_new(o, "matrix_active_fraction",
+			    json_REAL(model_ratio(model_figures_active(f, NPU_ENGINE_MATRIX), f->cycles)));
 	json_object_set_new(o, "overlap.hidden_fraction", json_REAL(model_ratio(f->both, f->both + f->dma_only)));
 	json_object_set_new(o, "dram.gb_per_s", json_REAL(model_ratio(bytes * 1e-3, us)));
 	json_object_set_new(o, "macs_per_dram_byte", json_REAL(model_ratio(f->macs, bytes)));

@@ -43,7 +43,7 @@ void sweep_key(const struct sweep_space *s, uint64_t machine, const char *progra
 enum { MACHINES = 4096 };
 
 struct known_machine {
-	uint64_t of; /* number + 1 of the point of the hardware axes; 0: none */
+	uint64_t of;            /* number + 1 of the point of the hardware axes; 0: none */
 	uint64_t with, without; /* the SRAM's size */
 	bool legal;
 };
@@ -129,7 +129,8 @@ static const struct known_machine *machine_of(struct sweep_judge *j, uint64_t po
 
 bool sweep_judge_holds(struct sweep_judge *j, uint64_t point, enum sweep_status status, const json_t *record)
 {
-	const char *said = json_string_value(json_object_get(record, "key")), *program = json_string_value(json_object_get(record, "program"));
+	const char *said = json_string_value(json_object_get(record, "key")),
+		   *program = json_string_value(json_object_get(record, "program"));
 	const char *params = json_string_value(json_object_get(record, "params"));
 	char key[17];
 	struct alike alike;
@@ -137,7 +138,8 @@ bool sweep_judge_holds(struct sweep_judge *j, uint64_t point, enum sweep_status 
 		return false;
 	if (status != SWEEP_RUN)
 		return true;
-	if (!said || !params || !json_is_object(json_object_get(record, "figures")) || (j->space->kind != SWEEP_MODEL) != (program != NULL))
+	if (!said || !params || !json_is_object(json_object_get(record, "figures")) ||
+	    (j->space->kind != SWEEP_MODEL) != (program != NULL))
 		return false;
 	if (!machines_are_same(j))
 		return true;
@@ -145,5 +147,6 @@ bool sweep_judge_holds(struct sweep_judge *j, uint64_t point, enum sweep_status 
 	sweep_key(j->space, m->with, program, params, key);
 	if (!m->legal || strcmp(said, key) != 0)
 		return false;
-	return !alike_read(json_object_get(record, "alike"), &alike) || alike.machine == m->with || alike.machine == m->without;
+	return !alike_read(json_object_get(record, "alike"), &alike) || alike.machine == m->with ||
+	       alike.machine == m->without;
 }

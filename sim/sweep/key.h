@@ -7,12 +7,13 @@
 
 /* {"sram.size": "1MiB", "tile_q": "64"}: every key of every axis, as the plan has it; NULL when out of memory. */
 json_t *sweep_place(const struct sweep_space *, uint64_t point);
-/* The key of a run, 16 hex digits: a hash of the version, of the machine (sweep_machine_hash() with the SRAM's size), of a plug-in's bytes, and of
- * the program; a step of a model has many programs: of what they are built from, the model and `params`, with `program` NULL. */
+/* The key of a run, 16 hex digits: a hash of the version, of the machine (sweep_machine_hash() with the SRAM's size),
+ * of a plug-in's bytes, and of the program; a step of a model has many programs: of what they are built from, the model
+ * and `params`, with `program` NULL. */
 void sweep_key(const struct sweep_space *, uint64_t machine, const char *program, const char *params, char out[17]);
 
-/* Looks at records one after the other. The machines of a plan are resolved again, each once, where they are still those that the plan was
- * made with; elsewhere they are not held against. */
+/* Looks at records one after the other. The machines of a plan are resolved again, each once, where they are still
+ * those that the plan was made with; elsewhere they are not held against. */
 struct sweep_judge;
 /* Keeps the space. NULL when out of memory. */
 struct sweep_judge *sweep_judge_new(const struct sweep_space *);

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* "key=value", a DRAM part that is a file by where it lies. */
-static bool set(struct config *config, const struct sweep_space *s, const char *key, const char *value, struct npu_error *err)
+static bool set(struct config *config, const struct sweep_space *s, const char *key, const char *value,
+		struct npu_error *err)
 {
 	char *path = strcmp(key, "dram.part") == 0 && sweep_is_path(value) ? sweep_path(s, value) : NULL;
 	size_t size = strlen(key) + strlen(path ? path : value) + 2;
@@ -21,7 +22,10 @@ static bool set(struct config *config, const struct sweep_space *s, const char *
 	return ok;
 }
 
-static bool is_hardware(const char *key) { return strchr(key, '.') != NULL; }
+static bool is_hardware(const char *key)
+{
+	return strchr(key, '.') != NULL;
+}
 
 bool sweep_machines_add(struct sweep_machines *m, const struct sweep_space *s, const char *name, struct npu_error *err)
 {
@@ -49,7 +53,8 @@ bool sweep_machines_read(struct sweep_machines *m, const struct sweep_space *s, 
 			if (strcmp(s->axes[a].keys[k], "hw") == 0) {
 				m->axis = (int)a;
 				for (uint32_t i = 0; i < s->axes[a].count; i++)
-					if (!sweep_machines_add(m, s, s->axes[a].values[(size_t)k * s->axes[a].count + i], err))
+					if (!sweep_machines_add(
+						m, s, s->axes[a].values[(size_t)k * s->axes[a].count + i], err))
 						return false;
 			}
 	if (m->axis >= 0)
@@ -65,7 +70,8 @@ void sweep_machines_fini(struct sweep_machines *m)
 	*m = (struct sweep_machines){ .axis = -1 };
 }
 
-bool sweep_machines_at(const struct sweep_machines *m, const struct sweep_space *s, uint64_t point, struct config *out, struct npu_error *err)
+bool sweep_machines_at(const struct sweep_machines *m, const struct sweep_space *s, uint64_t point, struct config *out,
+		       struct npu_error *err)
 {
 	*out = m->bases[m->axis >= 0 ? sweep_index(s, point, (unsigned)m->axis) : 0];
 	out->owned = NULL;
@@ -74,7 +80,8 @@ bool sweep_machines_at(const struct sweep_machines *m, const struct sweep_space 
 		const struct sweep_axis *x = &s->axes[a];
 		uint32_t index = sweep_index(s, point, a);
 		for (unsigned k = 0; k < x->nkeys; k++)
-			if (is_hardware(x->keys[k]) && !set(out, s, x->keys[k], x->values[(size_t)k * x->count + index], err))
+			if (is_hardware(x->keys[k]) &&
+			    !set(out, s, x->keys[k], x->values[(size_t)k * x->count + index], err))
 				return false;
 	}
 	return config_finish(out, err);
@@ -88,7 +95,8 @@ uint64_t sweep_machine_hash(const struct config *config, bool sram_size)
 	uint64_t h = SWEEP_HASH_BEGIN;
 	for (unsigned i = 0; i < config_nkeys; i++)
 		if (sram_size || strcmp(config_keys[i].name, "sram.size") != 0)
-			h = sweep_hash_text(h, config_value(&config->hw, config->dram_part, &config_keys[i], text, sizeof text));
+			h = sweep_hash_text(
+			    h, config_value(&config->hw, config->dram_part, &config_keys[i], text, sizeof text));
 	return h;
 }
 
@@ -114,8 +122,10 @@ void sweep_machines_digest(const struct sweep_machines *m, const struct sweep_sp
 		h = sweep_hash_bytes(h, &own, sizeof own);
 		for (unsigned a = 0; a < s->naxes; a++)
 			for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-				for (uint32_t i = 0; strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++) {
-					own = base_hash(&m->bases[b], s, s->axes[a].values[(size_t)k * s->axes[a].count + i]);
+				for (uint32_t i = 0;
+				     strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++) {
+					own = base_hash(&m->bases[b], s,
+							s->axes[a].values[(size_t)k * s->axes[a].count + i]);
 					h = sweep_hash_bytes(h, &own, sizeof own);
 				}
 	}

@@ -17,12 +17,14 @@ bool sweep_machines_add(struct sweep_machines *, const struct sweep_space *, con
 /* The bases of a plan, whose files may have gone or changed since. On failure, too, sweep_machines_fini() frees. */
 bool sweep_machines_read(struct sweep_machines *, const struct sweep_space *, struct npu_error *err);
 void sweep_machines_fini(struct sweep_machines *);
-/* The machine of a point into *out, which sweep_machines_at() initialises and the caller ends by config_fini(); strings of it stay those
- * of the bases. False with an error when its keys do not go together; config_fini() all the same. */
-bool sweep_machines_at(const struct sweep_machines *, const struct sweep_space *, uint64_t point, struct config *out, struct npu_error *err);
+/* The machine of a point into *out, which sweep_machines_at() initialises and the caller ends by config_fini(); strings
+ * of it stay those of the bases. False with an error when its keys do not go together; config_fini() all the same. */
+bool sweep_machines_at(const struct sweep_machines *, const struct sweep_space *, uint64_t point, struct config *out,
+		       struct npu_error *err);
 /* Over every hardware key as resolved; `sram_size`: that one, too. */
 uint64_t sweep_machine_hash(const struct config *, bool sram_size);
-/* Over the bases, with what the DRAM parts of an axis hold: what the machines were when the plan was made, 16 hex digits. */
+/* Over the bases, with what the DRAM parts of an axis hold: what the machines were when the plan was made, 16 hex
+ * digits. */
 void sweep_machines_digest(const struct sweep_machines *, const struct sweep_space *, char out[17]);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npusim sweep merge: folders into one SQLite file, and CSV and JSON out of it. */
-#include "sim/sweep/command.h"
 #include "isa/units.h"
 #include "sim/output.h"
 #include "sim/report_json.h"
+#include "sim/sweep/command.h"
 #include "sim/sweep/expr.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/store.h"
@@ -33,7 +33,8 @@ struct merge {
 
 static bool fail_db(struct merge *m)
 {
-	return npu_fail(&m->err, NPU_ERR_IO, "%s: cannot be written: %s", m->path, m->db ? sqlite3_errmsg(m->db) : "out of memory");
+	return npu_fail(&m->err, NPU_ERR_IO, "%s: cannot be written: %s", m->path,
+			m->db ? sqlite3_errmsg(m->db) : "out of memory");
 }
 
 static bool is_column(const struct merge *m, const char *name)
@@ -108,7 +109,8 @@ static bool create(struct merge *m)
 	fprintf(in, ") ON CONFLICT(point) DO UPDATE SET ");
 	for (unsigned i = 1; i < m->ncolumns; i++)
 		fprintf(in, "%s\"%s\"=excluded.\"%s\"", i > 1 ? "," : "", m->columns[i], m->columns[i]);
-	fprintf(in, " WHERE (excluded.status = 'run' AND points.status <> 'run') OR (excluded.status = 'not legal' AND points.status = 'failed')");
+	fprintf(in, " WHERE (excluded.status = 'run' AND points.status <> 'run') OR (excluded.status = 'not legal' AND "
+		    "points.status = 'failed')");
 	fclose(in);
 	ok = sqlite3_prepare_v2(m->db, insert, -1, &m->insert, NULL) == SQLITE_OK || fail_db(m);
 	free(insert);
@@ -149,7 +151,8 @@ static bool insert(void *context, uint64_t point, enum sweep_status status, cons
 		bind_json(m->insert, at++, json_object_get(record, fixed[i]));
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			bind_value(m->insert, at++, s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
+			bind_value(m->insert, at++,
+				   s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]);
 	for (unsigned i = 0; sweep_figures[i].name; i++) {
 		const json_t *v = json_object_get(figures, sweep_figures[i].name);
 		if (!v && status == SWEEP_RUN && strncmp(sweep_figures[i].name, "engines.", 8) == 0)
@@ -171,8 +174,10 @@ static bool describe(struct merge *m)
 	static const char *const of_this_machine[] = { "spec", "folder", "files" };
 	for (unsigned i = 0; i < sizeof of_this_machine / sizeof *of_this_machine; i++)
 		json_object_del(plan, of_this_machine[i]);
-	json_object_foreach(plan, name, value) {
-		char *text = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	json_object_foreach(plan, name, value)
+	{
+		char *text = json_is_string(value) ? strdup(json_string_value(value))
+						   : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		sqlite3_reset(s);
 		sqlite3_bind_text(s, 1, name, -1, SQLITE_TRANSIENT);
 		sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
@@ -251,10 +256,10 @@ static void write_json(sqlite3_stmt *s, FILE *out)
 		for (int i = 0; i < n; i++) {
 			int type = sqlite3_column_type(s, i);
 			json_object_set_new(row, sqlite3_column_name(s, i),
-					    type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(s, i)) :
-					    type == SQLITE_FLOAT   ? json_real(sqlite3_column_double(s, i)) :
-					    type == SQLITE_TEXT	   ? json_string((const char *)sqlite3_column_text(s, i)) :
-								     json_null());
+					    type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(s, i))
+					    : type == SQLITE_FLOAT ? json_real(sqlite3_column_double(s, i))
+					    : type == SQLITE_TEXT ? json_string((const char *)sqlite3_column_text(s, i))
+								  : json_null());
 		}
 		fputs(comma, out);
 		json_dumpf(row, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -284,7 +289,8 @@ static uint64_t count_of(struct merge *m, const char *status)
 {
 	sqlite3_stmt *s;
 	uint64_t n = 0;
-	if (sqlite3_prepare_v2(m->db, "SELECT count(*) FROM points WHERE status = ?1 OR ?1 = ''", -1, &s, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(m->db, "SELECT count(*) FROM points WHERE status = ?1 OR ?1 = ''", -1, &s, NULL) !=
+	    SQLITE_OK)
 		return 0;
 	sqlite3_bind_text(s, 1, status, -1, SQLITE_STATIC);
 	if (sqlite3_step(s) == SQLITE_ROW)
@@ -299,9 +305,11 @@ static bool agree(struct merge *m, const struct cli *cli)
 	m->space = sweep_store_plan(cli->words[1], &m->err);
 	for (unsigned i = 2; m->space && i < cli->nwords; i++) {
 		struct sweep_space *other = sweep_store_plan(cli->words[i], &m->err);
-		bool same = other && strcmp(other->identity, m->space->identity) == 0 && strcmp(other->version, m->space->version) == 0;
+		bool same = other && strcmp(other->identity, m->space->identity) == 0 &&
+			    strcmp(other->version, m->space->version) == 0;
 		if (other && !same)
-			npu_fail(&m->err, NPU_ERR_USAGE, "%s and %s hold different sweeps", cli->words[1], cli->words[i]);
+			npu_fail(&m->err, NPU_ERR_USAGE, "%s and %s hold different sweeps", cli->words[1],
+				 cli->words[i]);
 		sweep_space_free(other);
 		if (!same)
 			return false;
@@ -314,15 +322,16 @@ static int report(struct merge *m, const char *path, bool quiet)
 	uint64_t all = count_of(m, ""), failed = count_of(m, "failed");
 	uint64_t missing = !m->space->pareto && m->space->count > all ? m->space->count - all : 0;
 	if (!quiet)
-		printf("%s: %s point%s: %s run, %s not legal, %s failed, %s missing\n", path, npu_count_text(all).text, all == 1 ? "" : "s",
-		       npu_count_text(count_of(m, "run")).text, npu_count_text(count_of(m, "not legal")).text, npu_count_text(failed).text,
+		printf("%s: %s point%s: %s run, %s not legal, %s failed, %s missing\n", path, npu_count_text(all).text,
+		       all == 1 ? "" : "s", npu_count_text(count_of(m, "run")).text,
+		       npu_count_text(count_of(m, "not legal")).text, npu_count_text(failed).text,
 		       npu_count_text(missing).text);
 	char strays[160];
 	if (*sweep_strays_text(&m->strays, strays))
 		fprintf(stderr, "npusim: warning: %s\n", strays);
 	if (missing)
-		fprintf(stderr, "npusim: %s of %s points are missing: the same sweep run goes on with them\n", npu_count_text(missing).text,
-			npu_count_text(m->space->count).text);
+		fprintf(stderr, "npusim: %s of %s points are missing: the same sweep run goes on with them\n",
+			npu_count_text(missing).text, npu_count_text(m->space->count).text);
 	return missing || failed ? 1 : 0;
 }
 
@@ -339,7 +348,8 @@ static bool is_of_sweep(const struct merge *m, const struct cli *cli, const char
 {
 	char folder[4096], own[4200];
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	bool named = strcmp(name, "sweep.json") == 0 || strncmp(name, "points-", 7) == 0 || strncmp(name, "lock", 4) == 0;
+	bool named =
+	    strcmp(name, "sweep.json") == 0 || strncmp(name, "points-", 7) == 0 || strncmp(name, "lock", 4) == 0;
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 	for (unsigned i = 1; i < cli->nwords; i++) {
 		snprintf(own, sizeof own, "%s/sweep.json", cli->words[i]);
@@ -359,10 +369,13 @@ static bool check_outputs(struct merge *m, const struct cli *cli, const char *co
 		if (!paths[i] || strcmp(paths[i], "-") == 0)
 			continue;
 		if (is_of_sweep(m, cli, paths[i]))
-			return npu_fail(&m->err, NPU_ERR_USAGE, "%s %s: the sweep itself is in that file; another one would be right", options[i], paths[i]);
+			return npu_fail(&m->err, NPU_ERR_USAGE,
+					"%s %s: the sweep itself is in that file; another one would be right",
+					options[i], paths[i]);
 		for (unsigned j = 0; j < i; j++)
 			if (paths[j] && same_file(paths[i], paths[j]))
-				return npu_fail(&m->err, NPU_ERR_USAGE, "%s and %s: both are %s", options[j], options[i], paths[i]);
+				return npu_fail(&m->err, NPU_ERR_USAGE, "%s and %s: both are %s", options[j],
+						options[i], paths[i]);
 	}
 	return true;
 }
@@ -373,7 +386,8 @@ int sweep_merge_command(const struct cli *cli)
 	char path[4096], temporary[4200];
 	const char *csv = cli_value(cli, "csv"), *json = cli_value(cli, "json");
 	const char *named = cli_value(cli, "output");
-	if ((unsigned)snprintf(path, sizeof path, named ? "%s" : "%s/sweep.sqlite", named ? named : cli->words[1]) >= sizeof path)
+	if ((unsigned)snprintf(path, sizeof path, named ? "%s" : "%s/sweep.sqlite", named ? named : cli->words[1]) >=
+	    sizeof path)
 		return cli_usage("%.80s...: the path is too long", path);
 	snprintf(temporary, sizeof temporary, "%s.npusim-%ld", path, (long)getpid());
 	if (csv && json && strcmp(csv, "-") == 0 && strcmp(json, "-") == 0)

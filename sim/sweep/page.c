@@ -29,8 +29,10 @@ static json_t *place_of(const struct sweep_space *s, uint64_t point)
 	json_t *at = json_array();
 	for (unsigned a = 0; a < s->naxes; a++)
 		for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-			json_array_append_new(at, json_sprintf("%s=%s", s->axes[a].keys[k],
-							       s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]));
+			json_array_append_new(
+			    at,
+			    json_sprintf("%s=%s", s->axes[a].keys[k],
+					 s->axes[a].values[(size_t)k * s->axes[a].count + sweep_index(s, point, a)]));
 	return at;
 }
 
@@ -67,14 +69,17 @@ static bool take_operator(void *context, uint64_t point, enum sweep_status statu
 {
 	struct operators *o = context;
 	const json_t *longest = json_object_get(record, "longest");
-	const char *name = json_string_value(json_object_get(longest, "name")), *run = json_string_value(json_object_get(longest, "run"));
+	const char *name = json_string_value(json_object_get(longest, "name")),
+		   *run = json_string_value(json_object_get(longest, "run"));
 	char text[4096], number[24];
 	if (status != SWEEP_RUN || !name || !run)
 		return true;
 	snprintf(number, sizeof number, "%llu", (unsigned long long)point);
-	json_object_set_new(o->of, number, json_pack("{s:o,s:s}", "op",
-							json_sprintf("%s, %.1f %%", name, 100 * json_number_value(json_object_get(longest, "share"))),
-							"with", sweep_command_on(o->space, point, run, text, sizeof text)));
+	json_object_set_new(
+	    o->of, number,
+	    json_pack("{s:o,s:s}", "op",
+		      json_sprintf("%s, %.1f %%", name, 100 * json_number_value(json_object_get(longest, "share"))),
+		      "with", sweep_command_on(o->space, point, run, text, sizeof text)));
 	return true;
 }
 
@@ -86,7 +91,8 @@ static bool add_operators(json_t *points, const struct sweep_rows *r, const char
 	size_t i;
 	json_t *p;
 	char number[24];
-	json_array_foreach(points, i, p) {
+	json_array_foreach(points, i, p)
+	{
 		snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json_object_get(p, "n")));
 		json_object_update(p, json_object_get(o.of, number));
 	}
@@ -117,7 +123,8 @@ static json_t *data_of(const struct sweep_rows *r, json_t *points)
 	return json_pack("{s:s, s:o, s:o}", "kind", r->space->kind == SWEEP_MODEL ? "model" : "run", "names", names_of(r), "points", points);
 }
 
-bool sweep_page(const struct sweep_rows *r, const char *path, const char *const *pictures, FILE *out, struct npu_error *err)
+bool sweep_page(const struct sweep_rows *r, const char *path, const char *const *pictures, FILE *out,
+		struct npu_error *err)
 {
 	char title[1024];
 	json_t *points = points_of(r);

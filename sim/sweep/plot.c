@@ -35,7 +35,8 @@ struct plot {
 
 /* What is across in the Pareto charts, a chart each that is not the same for all points. */
 enum { AGAINST = 4 };
-static const char *const against[AGAINST] = { "sram.peak_bytes", "energy.total_uj", "dram.bus_bytes", "dram.peak_gb_per_s" };
+static const char *const against[AGAINST] = { "sram.peak_bytes", "energy.total_uj", "dram.bus_bytes",
+					      "dram.peak_gb_per_s" };
 
 /* ---- which axes ---- */
 
@@ -59,7 +60,7 @@ enum { MOST_CELLS = 400, MOST_LABELS = 16 };
 
 /* An axis in a chart. */
 struct scale {
-	int axis; /* -1: none, one cell */
+	int axis;               /* -1: none, one cell */
 	uint32_t cells, values; /* values of a cell */
 };
 
@@ -85,7 +86,8 @@ static double *best_of_cells(const struct plot *p, const struct scale *x, const 
 	for (uint64_t i = 0; cells && i < p->rows.n; i++) {
 		const struct sweep_row *row = &p->rows.row[i];
 		double v = sweep_rows_figure(&p->rows, row, 0);
-		double *cell = &cells[(size_t)cell_of(p->space, y, row->point) * x->cells + cell_of(p->space, x, row->point)];
+		double *cell =
+		    &cells[(size_t)cell_of(p->space, y, row->point) * x->cells + cell_of(p->space, x, row->point)];
 		if (!isnan(v) && (isnan(*cell) || (more ? v > *cell : v < *cell)))
 			*cell = v;
 	}
@@ -212,7 +214,8 @@ static void put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FI
 	fprintf(f, "$all%u << EOD\n", chart);
 	for (uint64_t i = 0; i < r->n; i++)
 		if (r->row[i].status == SWEEP_RUN)
-			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], x), sweep_rows_figure(r, &r->row[i], 0));
+			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], x),
+				sweep_rows_figure(r, &r->row[i], 0));
 	fprintf(f, "EOD\n$front%u << EOD\n", chart);
 	uint64_t n = sweep_front(r, goals, 2, &front);
 	for (uint64_t i = 0; i < n; i++)
@@ -227,18 +230,23 @@ static bool pareto(struct plot *p, FILE *f)
 	unsigned xs[AGAINST], n = 0;
 	for (unsigned k = 0; k < (p->against ? 1 : AGAINST); k++)
 		for (unsigned i = 1; i < r->nnames; i++)
-			if (strcmp(r->names[i], p->against ? p->against : against[k]) == 0 && (p->against || varies(r, i))) {
+			if (strcmp(r->names[i], p->against ? p->against : against[k]) == 0 &&
+			    (p->against || varies(r, i))) {
 				put_front(r, i, n, f);
 				xs[n++] = i;
 			}
 	for (unsigned svg = 0; svg < 2 && n; svg++) {
 		terminal(f, p, pictures[1], svg, n > 1 ? 1200 : WIDTH, n > 2 ? 2 * HEIGHT : HEIGHT);
-		fprintf(f, "set multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", n > 2 ? 2 : 1, n > 1 ? 2 : 1);
+		fprintf(f, "set multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", n > 2 ? 2 : 1,
+			n > 1 ? 2 : 1);
 		for (unsigned k = 0; k < n; k++) {
 			set(f, "title", "%s against %s: what nothing beats in both", r->names[0], r->names[xs[k]]);
 			set(f, "xlabel", "%s", r->names[xs[k]]);
 			set(f, "ylabel", "%s", r->names[0]);
-			fprintf(f, "plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n", k, k);
+			fprintf(f,
+				"plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth "
+				"unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n",
+				k, k);
 		}
 		fprintf(f, "unset multiplot\nreset\n");
 	}
@@ -251,7 +259,9 @@ static double sensitivity(const struct plot *p, unsigned axis)
 	double own = sweep_rows_figure(&p->rows, p->best, 0), most = 0;
 	for (uint32_t i = 0; i < p->space->axes[axis].count; i++) {
 		const struct sweep_row *row = sweep_rows_find(&p->rows, sweep_move(p->space, p->best->point, axis, i));
-		double gain = row && row->status == SWEEP_RUN ? sweep_gain(p->rows.names[0], own, sweep_rows_figure(&p->rows, row, 0)) : 0;
+		double gain = row && row->status == SWEEP_RUN
+				  ? sweep_gain(p->rows.names[0], own, sweep_rows_figure(&p->rows, row, 0))
+				  : 0;
 		most = fabs(gain) > most ? fabs(gain) : most;
 	}
 	return most * 100;
@@ -270,7 +280,8 @@ static bool bars(struct plot *p, FILE *f)
 		set(f, "title", "what each axis changes at the best point");
 		set(f, "ylabel", "worst against best %s, %%", p->rows.names[0]);
 		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\n"
-			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' notitle\nreset\n");
+			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' "
+			   "notitle\nreset\n");
 	}
 	return true;
 }
@@ -327,7 +338,8 @@ static bool run_gnuplot(struct plot *p, const char *script)
 		return npu_fail(&p->err, NPU_ERR_IO, "gnuplot cannot be run: %s", strerror(errno));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return npu_fail(&p->err, NPU_ERR_IO, "gnuplot is not there: the page is written, pictures are not");
-	return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || npu_fail(&p->err, NPU_ERR_IO, "gnuplot failed on %s", script);
+	return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+	       npu_fail(&p->err, NPU_ERR_IO, "gnuplot failed on %s", script);
 }
 
 /* Whether a picture has an end; one that has none is taken away. */
@@ -345,7 +357,8 @@ static bool is_whole(struct plot *p, const char *name, bool svg)
 	if (n == sizeof tail && (svg ? memmem(tail, n, "</svg>", 6) != NULL : memcmp(tail + n - 8, png, 8) == 0))
 		return true;
 	unlink(path);
-	return npu_fail(&p->err, NPU_ERR_IO, "%s: gnuplot could not write it as a whole: is there room on the disk?", path);
+	return npu_fail(&p->err, NPU_ERR_IO, "%s: gnuplot could not write it as a whole: is there room on the disk?",
+			path);
 }
 
 static bool are_whole(struct plot *p)
@@ -425,7 +438,8 @@ static bool read_axis(struct plot *p, const char *option, const char *name, int 
 	if (!name || *axis >= 0)
 		return true;
 	const char *near = npu_nearest(name, names, s->naxes);
-	return npu_fail(&p->err, NPU_ERR_USAGE, "--%s: no axis %.60s%s%s%s", option, name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return npu_fail(&p->err, NPU_ERR_USAGE, "--%s: no axis %.60s%s%s%s", option, name,
+			near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static bool read_options(struct plot *p, const struct cli *cli)

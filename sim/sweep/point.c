@@ -106,8 +106,9 @@ static void tear_down(struct trial *t)
 /* Whether a point that cannot be built says so about itself, not about this run. */
 static bool is_refusal(const struct npu_error *err)
 {
-	return err->code == NPU_ERR_FIT || err->code == NPU_ERR_VALUE || err->code == NPU_ERR_OPERAND || err->code == NPU_ERR_BOUNDS ||
-	       err->code == NPU_ERR_SYNTAX || err->code == NPU_ERR_SEMAPHORE || err->code == NPU_ERR_DEADLOCK;
+	return err->code == NPU_ERR_FIT || err->code == NPU_ERR_VALUE || err->code == NPU_ERR_OPERAND ||
+	       err->code == NPU_ERR_BOUNDS || err->code == NPU_ERR_SYNTAX || err->code == NPU_ERR_SEMAPHORE ||
+	       err->code == NPU_ERR_DEADLOCK;
 }
 
 static const char *reason_of(const struct npu_error *err, bool of_machine)
@@ -161,7 +162,8 @@ static struct expr_value late_value(void *context, unsigned n)
 		if (strcmp(t->work.macro->params[p].name, name) == 0)
 			return expr_value_of(t->work.macro->params[p].value);
 	if (key)
-		return expr_value_of(config_value(&t->work.config.hw, t->work.config.dram_part, key, l->scratch, sizeof l->scratch));
+		return expr_value_of(
+		    config_value(&t->work.config.hw, t->work.config.dram_part, key, l->scratch, sizeof l->scratch));
 	return (struct expr_value){ .number = (double)NAN };
 }
 
@@ -228,8 +230,8 @@ static json_t *run_program(struct trial *t)
 		npu_args_print(t->work.kernel, &t->work.args, params, sizeof params);
 	size_t used = 0;
 	for (unsigned i = 0; t->work.macro && i < t->work.macro->nparams && used < sizeof params; i++)
-		used += (size_t)snprintf(params + used, sizeof params - used, "%s%s=%s", used ? " " : "", t->work.macro->params[i].name,
-					 t->work.macro->params[i].value);
+		used += (size_t)snprintf(params + used, sizeof params - used, "%s%s=%s", used ? " " : "",
+					 t->work.macro->params[i].name, t->work.macro->params[i].value);
 	return finished(t, t->work.program, params, figures);
 }
 
@@ -241,8 +243,8 @@ static bool is_same_plugin(struct trial *t)
 	if (!plugin)
 		return true;
 	return plugin_digest(t->spec->subject, digest, &t->err) &&
-	       (strcmp(digest, plugin->digest) == 0 ||
-		npu_fail_at(&t->err, NPU_ERR_PLUGIN, t->spec->subject, 0, 0, "the file has changed since this sweep began"));
+	       (strcmp(digest, plugin->digest) == 0 || npu_fail_at(&t->err, NPU_ERR_PLUGIN, t->spec->subject, 0, 0,
+								   "the file has changed since this sweep began"));
 }
 
 static json_t *program_point(struct trial *t)

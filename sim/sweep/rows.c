@@ -58,7 +58,8 @@ static void take_value(struct sweep_rows *r, const json_t *record, unsigned i)
 	char scratch[256];
 	uint64_t at = r->nfigures * r->nnames + i;
 	const char *text = text_of(record, r->names[i], scratch, sizeof scratch);
-	struct expr_value v = text ? expr_value_of(text) : (struct expr_value){ .number = sweep_record_figure(record, r->names[i]) };
+	struct expr_value v =
+	    text ? expr_value_of(text) : (struct expr_value){ .number = sweep_record_figure(record, r->names[i]) };
 	r->figures[at] = v.text ? (double)NAN : v.number;
 	r->words[at] = v.text ? intern(r, text) : 0;
 }
@@ -101,8 +102,8 @@ static bool take(void *context, uint64_t point, enum sweep_status status, const 
 	if (!rows || (status == SWEEP_RUN && r->nnames && (!figures || !words)))
 		return npu_fail(reading->err, NPU_ERR_MEMORY, "out of memory");
 	const char *key = json_string_value(json_object_get(record, "key"));
-	r->row[r->n++] = (struct sweep_row){ point, key ? strtoull(key, NULL, 16) : 0, (uint32_t)r->nfigures, (uint8_t)status,
-					     reason ? reason_of(r, reason) : 0 };
+	r->row[r->n++] = (struct sweep_row){ point, key ? strtoull(key, NULL, 16) : 0, (uint32_t)r->nfigures,
+					     (uint8_t)status, reason ? reason_of(r, reason) : 0 };
 	for (unsigned i = 0; status == SWEEP_RUN && i < r->nnames; i++)
 		take_value(r, record, i);
 	r->nfigures += status == SWEEP_RUN;
@@ -141,8 +142,9 @@ static void sort_reasons(struct sweep_rows *r)
 	for (unsigned i = 0; i < r->nreasons; i++) {
 		unsigned rank = 0;
 		for (unsigned j = 0; j < r->nreasons; j++)
-			rank += before.refused[j] > before.refused[i] ||
-				(before.refused[j] == before.refused[i] && strcmp(before.reasons[j], before.reasons[i]) < 0);
+			rank +=
+			    before.refused[j] > before.refused[i] || (before.refused[j] == before.refused[i] &&
+								      strcmp(before.reasons[j], before.reasons[i]) < 0);
 		to[i] = (uint8_t)rank;
 		r->reasons[rank] = before.reasons[i];
 		r->refused[rank] = before.refused[i];
@@ -206,7 +208,8 @@ double sweep_rows_figure(const struct sweep_rows *r, const struct sweep_row *row
 struct expr_value sweep_rows_value(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure)
 {
 	uint16_t word = row->status == SWEEP_RUN ? r->words[(uint64_t)row->at * r->nnames + figure] : 0;
-	return word ? (struct expr_value){ NAN, r->word[word - 1] } : (struct expr_value){ .number = sweep_rows_figure(r, row, figure) };
+	return word ? (struct expr_value){ NAN, r->word[word - 1] }
+		    : (struct expr_value){ .number = sweep_rows_figure(r, row, figure) };
 }
 
 struct fetching {
@@ -224,8 +227,8 @@ static bool fetch(void *context, uint64_t point, enum sweep_status status, const
 	return true;
 }
 
-bool sweep_rows_fetch(const char *path, const struct sweep_space *space, const uint64_t *points, unsigned n, json_t **out,
-		      struct npu_error *err)
+bool sweep_rows_fetch(const char *path, const struct sweep_space *space, const uint64_t *points, unsigned n,
+		      json_t **out, struct npu_error *err)
 {
 	struct fetching f = { points, n, out };
 	for (unsigned i = 0; i < n; i++)

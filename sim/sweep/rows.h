@@ -10,18 +10,19 @@ enum { SWEEP_ROW_FIGURES = 64, SWEEP_REASONS = 32 };
 struct sweep_row {
 	uint64_t point;
 	uint64_t key; /* of its program on its machine; 0: it did not run */
-	uint32_t at; /* of its figures, where it ran */
+	uint32_t at;  /* of its figures, where it ran */
 	uint8_t status, reason;
 };
 
 struct sweep_rows {
 	const struct sweep_space *space;
-	const char *names[SWEEP_ROW_FIGURES]; /* of the figures that are kept; "params.NAME" is a parameter as resolved */
+	const char
+	    *names[SWEEP_ROW_FIGURES]; /* of the figures that are kept; "params.NAME" is a parameter as resolved */
 	unsigned nnames;
 	struct sweep_row *row;
-	double *figures;   /* [nfigures][nnames], NaN: none, or a word */
-	uint16_t *words;   /* [nfigures][nnames], number + 1 of a word; 0: none */
-	char **word;       /* [nwords] */
+	double *figures; /* [nfigures][nnames], NaN: none, or a word */
+	uint16_t *words; /* [nfigures][nnames], number + 1 of a word; 0: none */
+	char **word;     /* [nwords] */
 	unsigned nwords;
 	uint64_t n, room, nfigures, figures_room;
 	char *reasons[SWEEP_REASONS];
@@ -42,7 +43,8 @@ double sweep_rows_figure(const struct sweep_rows *, const struct sweep_row *, un
 /* The same, also where it is a word; a number NaN: none. */
 struct expr_value sweep_rows_value(const struct sweep_rows *, const struct sweep_row *, unsigned figure);
 /* Whole records of some points (run ones) into out[n], NULL where there is none; the caller drops them. */
-bool sweep_rows_fetch(const char *path, const struct sweep_space *, const uint64_t *points, unsigned n, json_t **out, struct npu_error *err);
+bool sweep_rows_fetch(const char *path, const struct sweep_space *, const uint64_t *points, unsigned n, json_t **out,
+		      struct npu_error *err);
 /* A figure of a record, NaN: none. */
 double sweep_record_figure(const json_t *record, const char *name);
 

@@ -20,12 +20,13 @@
 
 enum { MOST_WORKERS = 256, LOOK_MS = 100 };
 static const double LINE_SECONDS = 10;
-/* So many times a point may take its worker with it; so many workers may be lost without a point done, before it is given up. */
+/* So many times a point may take its worker with it; so many workers may be lost without a point done, before it is
+ * given up. */
 enum { MOST_DEATHS = 2, MOST_LOSSES = 16 };
 
 /* What a worker is at. */
 struct hand {
-	_Atomic uint64_t point; /* + 1; 0: none */
+	_Atomic uint64_t point;  /* + 1; 0: none */
 	_Atomic unsigned deaths; /* of workers that were at it */
 };
 
@@ -167,16 +168,20 @@ static void break_off(struct shared *shared, const struct npu_error *err)
 	shared->stop = true;
 }
 
-static void work_on(const struct sweep_job *job, struct shared *shared, struct sweep_log *log, struct hand *hand, uint64_t point)
+static void work_on(const struct sweep_job *job, struct shared *shared, struct sweep_log *log, struct hand *hand,
+		    uint64_t point)
 {
 	struct npu_error err = { 0 };
 	bool divides = false;
 	json_t *record;
 	hand->point = point + 1;
 	if (hand->deaths >= MOST_DEATHS)
-		record = sweep_point_failed(job->spec->space, point, "each time it was run, the process that runs points was ended");
+		record = sweep_point_failed(job->spec->space, point,
+					    "each time it was run, the process that runs points was ended");
 	else
-		record = sweep_spec_passes(job->spec, point, &divides) ? attempt(job, shared, point) : sweep_point_excluded(job->spec->space, point, divides);
+		record = sweep_spec_passes(job->spec, point, &divides)
+			     ? attempt(job, shared, point)
+			     : sweep_point_excluded(job->spec->space, point, divides);
 	if (record && has_failed(record) && hand->deaths < MOST_DEATHS) {
 		json_decref(record);
 		record = attempt(job, shared, point);
@@ -249,8 +254,8 @@ static void show(const struct sweep_job *job, const struct shared *shared, doubl
 		unsigned full = (unsigned)(share * BAR);
 		for (unsigned i = 0; i < BAR; i++)
 			bar[i] = i < full ? '#' : '.';
-		fprintf(job->progress, "\r\033[K[%s] %3.0f %%  %s of %s, %.1f points/s%s", bar, share * 100, npu_count_text(done).text,
-			npu_count_text(job->all).text, rate, left);
+		fprintf(job->progress, "\r\033[K[%s] %3.0f %%  %s of %s, %.1f points/s%s", bar, share * 100,
+			npu_count_text(done).text, npu_count_text(job->all).text, rate, left);
 		if (last)
 			fprintf(job->progress, "\r\033[K");
 	} else if (!last) {
@@ -267,7 +272,8 @@ struct crew {
 	uint64_t done; /* points, when the last one was lost */
 };
 
-static bool start_one(const struct sweep_job *job, struct shared *shared, struct crew *crew, unsigned number, struct npu_error *err)
+static bool start_one(const struct sweep_job *job, struct shared *shared, struct crew *crew, unsigned number,
+		      struct npu_error *err)
 {
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
@@ -282,7 +288,10 @@ static void start_all(const struct sweep_job *job, struct shared *shared, struct
 		crew->n++;
 }
 
-static uint64_t all_done(const struct shared *shared) { return shared->run + shared->not_legal + shared->failed; }
+static uint64_t all_done(const struct shared *shared)
+{
+	return shared->run + shared->not_legal + shared->failed;
+}
 
 /* One that did not end by itself: what it has written is kept, and another one goes on with what it was at. */
 static bool replace(const struct sweep_job *job, struct shared *shared, struct crew *crew, unsigned number, int status)
@@ -291,14 +300,16 @@ static bool replace(const struct sweep_job *job, struct shared *shared, struct c
 	struct hand *hand = &shared->hands[number];
 	uint64_t point = hand->point, done = all_done(shared);
 	char how[40], what[64] = "";
-	snprintf(how, sizeof how, WIFSIGNALED(status) ? "signal %d" : "exit status %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	snprintf(how, sizeof how, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	if (job->progress && job->terminal)
 		fputs("\r\033[K", job->progress);
 	if (point) {
 		snprintf(what, sizeof what, ", at point %s", npu_count_text(point - 1).text);
 		hand->deaths++;
 	}
-	fprintf(stderr, "npusim: warning: a process that runs points has ended by %s%s; another one goes on\n", how, what);
+	fprintf(stderr, "npusim: warning: a process that runs points has ended by %s%s; another one goes on\n", how,
+		what);
 	crew->losses = done > crew->done ? 1 : crew->losses + 1;
 	crew->done = done;
 	if (job->store && !sweep_log_recover(job->store, number, &err))
@@ -333,7 +344,8 @@ static void wait_for_all(const struct sweep_job *job, struct shared *shared, str
 	}
 }
 
-bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double *seconds, bool *stopped, struct npu_error *err)
+bool sweep_run(const struct sweep_job *job, struct sweep_counts *counts, double *seconds, bool *stopped,
+	       struct npu_error *err)
 {
 	struct crew crew = { .n = 0 };
 	struct sigaction handler = { .sa_handler = want_to_stop }, old[2];

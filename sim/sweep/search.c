@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the budget, what is tried without knowing anything, and what a generation takes at most; either at least so many. Longer axes are
- * walked in ratios. */
+/* Of the budget, what is tried without knowing anything, and what a generation takes at most; either at least so many.
+ * Longer axes are walked in ratios. */
 enum { FIRST_PART = 4, NEXT_PART = 10, LEAST = 16, SHORT_AXIS = 16 };
 
 struct order {
@@ -136,7 +136,7 @@ struct generation {
 	struct candidate {
 		uint64_t point;
 		uint64_t order; /* those of the least are taken first */
-	} *list;
+	} * list;
 	uint64_t n, room;
 	bool failed;
 };
@@ -153,7 +153,8 @@ static void suggest(struct generation *g, uint64_t point, unsigned rank)
 		g->room = room;
 	}
 	/* Of one rank none comes before the others for its place in the grid. */
-	g->list[g->n++] = (struct candidate){ point, (uint64_t)rank << 60 | sweep_shuffle(point, g->s->points, g->s->seed) >> 4 };
+	g->list[g->n++] =
+	    (struct candidate){ point, (uint64_t)rank << 60 | sweep_shuffle(point, g->s->points, g->s->seed) >> 4 };
 }
 
 /* ---- the first one ---- */
@@ -200,7 +201,8 @@ static void neighbours(struct generation *g, uint64_t point)
 	const struct sweep_space *s = g->s;
 	for (unsigned a = 0; a < s->naxes; a++) {
 		uint32_t at = sweep_index(s, point, a), count = s->axes[a].count, far = count / 4;
-		uint64_t up = sweep_move(s, point, a, step(g, point, a, true)), down = sweep_move(s, point, a, step(g, point, a, false));
+		uint64_t up = sweep_move(s, point, a, step(g, point, a, true)),
+			 down = sweep_move(s, point, a, step(g, point, a, false));
 		const struct ladder *l = &g->ladders[a];
 		suggest(g, up, 0);
 		suggest(g, down, 0);
@@ -239,7 +241,8 @@ static uint64_t take(struct generation *g, const struct sweep_set *seen, uint64_
 	if (g->n)
 		qsort(g->list, g->n, sizeof *g->list, by_order);
 	for (uint64_t i = 0; taken && i < g->n && n < most; i++)
-		if (!sweep_set_has(seen, g->list[i].point) && !sweep_set_has(taken, g->list[i].point) && sweep_set_add(taken, g->list[i].point))
+		if (!sweep_set_has(seen, g->list[i].point) && !sweep_set_has(taken, g->list[i].point) &&
+		    sweep_set_add(taken, g->list[i].point))
 			list[n++] = g->list[i].point;
 	sweep_set_free(taken);
 	if (n)

@@ -43,9 +43,13 @@ unsigned sweep_shown(const struct sweep_space *s, const char *names[SWEEP_ROW_FI
 
 const char *sweep_figure_title(const char *name)
 {
-	static const char *const titles[][2] = { { "mac_utilization", "MAC util" },   { "dram.bus_bytes", "DRAM MiB" },
-						 { "sram.peak_bytes", "SRAM used" },  { "tokens_per_s", "tokens/s" },	 { "time_us", "time us" },
-						 { "dram.read_bytes", "DRAM read" },  { "dram.write_bytes", "DRAM written" } };
+	static const char *const titles[][2] = { { "mac_utilization", "MAC util" },
+						 { "dram.bus_bytes", "DRAM MiB" },
+						 { "sram.peak_bytes", "SRAM used" },
+						 { "tokens_per_s", "tokens/s" },
+						 { "time_us", "time us" },
+						 { "dram.read_bytes", "DRAM read" },
+						 { "dram.write_bytes", "DRAM written" } };
 	for (unsigned i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (strcmp(titles[i][0], name) == 0)
 			return titles[i][1];
@@ -73,7 +77,8 @@ const char *sweep_figure_text(const char *name, double value, char *out, unsigne
 	return out;
 }
 
-const char *sweep_rows_text(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure, char *out, unsigned size)
+const char *sweep_rows_text(const struct sweep_rows *r, const struct sweep_row *row, unsigned figure, char *out,
+			    unsigned size)
 {
 	struct expr_value v = sweep_rows_value(r, row, figure);
 	return v.text ? v.text : sweep_figure_text(r->names[figure], v.number, out, size);

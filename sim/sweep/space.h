@@ -8,7 +8,15 @@
 
 #include <jansson.h>
 
-enum { SWEEP_FILES = 32, SWEEP_AXES = 16, SWEEP_KEYS = 16, SWEEP_VALUES = 65536, SWEEP_SETTINGS = 64, SWEEP_REPORT = 32, SWEEP_GOALS = 4 };
+enum {
+	SWEEP_FILES = 32,
+	SWEEP_AXES = 16,
+	SWEEP_KEYS = 16,
+	SWEEP_VALUES = 65536,
+	SWEEP_SETTINGS = 64,
+	SWEEP_REPORT = 32,
+	SWEEP_GOALS = 4
+};
 /* More are not run one by one: a sample or a search takes some. */
 #define SWEEP_MOST_POINTS ((uint64_t)10000000)
 #define SWEEP_MOST_GRID   ((uint64_t)1 << 62)
@@ -17,8 +25,8 @@ enum sweep_subject { SWEEP_KERNEL, SWEEP_PROGRAM, SWEEP_MODEL };
 
 /* One axis: of several keys, their values go together. */
 struct sweep_axis {
-	char *name;     /* of the only key, or of the group */
-	bool hardware;  /* all keys are: a dot is in them, or "hw" itself */
+	char *name;    /* of the only key, or of the group */
+	bool hardware; /* all keys are: a dot is in them, or "hw" itself */
 	unsigned nkeys;
 	char *keys[SWEEP_KEYS];
 	uint32_t count;
@@ -38,12 +46,13 @@ struct sweep_file {
 
 struct sweep_space {
 	enum sweep_subject kind;
-	char *subject; /* kernel, path, model; paths here and below are as they were written, beside the specification */
-	char *hw;      /* preset or path */
-	char *beside;  /* in front of those paths, for this process; "" or ends with a slash */
-	char *folder;  /* the same for everybody: the whole path of the specification's folder */
-	bool abroad;   /* commands are for somebody who is elsewhere: paths in them are whole */
-	char *spec;    /* the whole path of the specification; "-": it came from stdin */
+	char
+	    *subject; /* kernel, path, model; paths here and below are as they were written, beside the specification */
+	char *hw;     /* preset or path */
+	char *beside; /* in front of those paths, for this process; "" or ends with a slash */
+	char *folder; /* the same for everybody: the whole path of the specification's folder */
+	bool abroad;  /* commands are for somebody who is elsewhere: paths in them are whole */
+	char *spec;   /* the whole path of the specification; "-": it came from stdin */
 	struct sweep_setting with[SWEEP_SETTINGS];
 	unsigned nwith;
 	struct sweep_axis axes[SWEEP_AXES];
@@ -64,8 +73,8 @@ struct sweep_space {
 	char identity[17]; /* hash of all that decides a result: of the plan and `inputs` */
 	struct sweep_file files[SWEEP_FILES];
 	unsigned nfiles;
-	char digest[17];   /* of a plug-in's file; "" where the subject is none */
-	char *version;     /* of the tool */
+	char digest[17]; /* of a plug-in's file; "" where the subject is none */
+	char *version;   /* of the tool */
 };
 
 void sweep_space_free(struct sweep_space *);
@@ -93,8 +102,8 @@ const char *sweep_label(const struct sweep_axis *, uint32_t index, char *out, un
 uint64_t sweep_nth(const struct sweep_space *, uint64_t n);
 /* A permutation of [0, n). */
 uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
-/* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again, from where this process is; files of the
- * specification are whole paths elsewhere than in its folder; into `out`. */
+/* "npusim run flash_attention seq=512 --hw edge-1mb tile_q=64": runs the point again, from where this process is; files
+ * of the specification are whole paths elsewhere than in its folder; into `out`. */
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
 /* "npusim run gemv m=1 n=2048 --hw edge-1mb": `run` on the machine of a point; into `out`. */
 const char *sweep_command_on(const struct sweep_space *, uint64_t point, const char *run, char *out, unsigned size);

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const words[] = { "run", "model", "with", "hw", "axes", "where", "report", "sample", "seed", "search" };
+static const char *const words[] = {
+	"run", "model", "with", "hw", "axes", "where", "report", "sample", "seed", "search"
+};
 enum { RUN, MODEL, WITH, HW, AXES, WHERE, REPORT, SAMPLE, SEED, SEARCH, WORDS };
 
 bool spec_fail(struct spec_reader *r, const yaml_node_t *node, const char *format, ...)
@@ -38,10 +40,13 @@ static bool check_figure(struct spec_reader *r, const yaml_node_t *node, const c
 	const char *near;
 	bool model = r->space->kind == SWEEP_MODEL;
 	if (sweep_figure_find(name) >= 0)
-		return sweep_figure_is_of(name, model) || spec_fail(r, node, "%s: %s have no such figure", name, model ? "steps of a model" : "runs of a kernel or program");
+		return sweep_figure_is_of(name, model) ||
+		       spec_fail(r, node, "%s: %s have no such figure", name,
+				 model ? "steps of a model" : "runs of a kernel or program");
 	near = sweep_figure_near(name);
-	return spec_fail(r, node, "unknown figure %.60s%s%s%s", name, near ? "; did you mean " : "; npusim sweep figures lists them",
-		    near ? near : "", near ? "?" : "");
+	return spec_fail(r, node, "unknown figure %.60s%s%s%s", name,
+			 near ? "; did you mean " : "; npusim sweep figures lists them", near ? near : "",
+			 near ? "?" : "");
 }
 
 static bool read_figures(struct spec_reader *r, const yaml_node_t *node, char **list, unsigned *n, unsigned most)
@@ -69,7 +74,8 @@ static bool read_count(struct spec_reader *r, const yaml_node_t *node, const cha
 	if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18)
 		return spec_fail(r, node, "%s takes a whole number", what);
 	*out = strtoull(text, &end, 10);
-	return (*out >= 1 && *out <= most) || spec_fail(r, node, "%s: 1 to %s would be right", what, npu_count_text(most).text);
+	return (*out >= 1 && *out <= most) ||
+	       spec_fail(r, node, "%s: 1 to %s would be right", what, npu_count_text(most).text);
 }
 
 /* `search: pareto`, or {pareto: [cycles, sram.peak_bytes], points: 300}. */
@@ -83,7 +89,8 @@ static bool read_search(struct spec_reader *r, const yaml_node_t *node)
 		for (; s->ngoals < 2; s->ngoals++)
 			s->goals[s->ngoals] = spec_keep(usual[s->ngoals]);
 	} else if (node->type == YAML_MAPPING_NODE) {
-		for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
+		for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+		     p++) {
 			const char *word = yaml_scalar(spec_at(r, p->key));
 			if (word && strcmp(word, "pareto") == 0) {
 				if (!read_figures(r, spec_at(r, p->value), s->goals, &s->ngoals, SWEEP_GOALS))
@@ -97,7 +104,8 @@ static bool read_search(struct spec_reader *r, const yaml_node_t *node)
 		}
 	}
 	s->pareto = s->ngoals >= 1;
-	return s->pareto || spec_fail(r, node, "search: pareto or {pareto: [cycles, sram.peak_bytes], points: 500} would be right");
+	return s->pareto ||
+	       spec_fail(r, node, "search: pareto or {pareto: [cycles, sram.peak_bytes], points: 500} would be right");
 }
 
 static bool read_sample(struct spec_reader *r, const yaml_node_t *const top[WORDS])
@@ -116,8 +124,10 @@ static bool read_sample(struct spec_reader *r, const yaml_node_t *const top[WORD
 	if (s->count > s->points)
 		s->count = s->points;
 	if (s->count > SWEEP_MOST_POINTS)
-		return spec_fail(r, top[AXES], "%s points, %s at most are run one by one: `sample: N` takes some of them, `search: pareto` looks for the good ones",
-			    npu_count_text(s->points).text, npu_count_text(SWEEP_MOST_POINTS).text);
+		return spec_fail(r, top[AXES],
+				 "%s points, %s at most are run one by one: `sample: N` takes some of them, `search: "
+				 "pareto` looks for the good ones",
+				 npu_count_text(s->points).text, npu_count_text(SWEEP_MOST_POINTS).text);
 	return true;
 }
 
@@ -127,7 +137,8 @@ static bool read_top(struct spec_reader *r, const yaml_node_t *top[WORDS])
 {
 	const yaml_node_t *root = yaml_document_get_root_node(&r->file.document);
 	if (!root)
-		return npu_fail_at(r->err, NPU_ERR_SYNTAX, r->file.name, 0, 0, "the file is empty; a sweep would be right");
+		return npu_fail_at(r->err, NPU_ERR_SYNTAX, r->file.name, 0, 0,
+				   "the file is empty; a sweep would be right");
 	if (root->type != YAML_MAPPING_NODE)
 		return spec_fail(r, root, "run, with, hw, axes and where would be right here");
 	for (const yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++) {
@@ -138,8 +149,11 @@ static bool read_top(struct spec_reader *r, const yaml_node_t *top[WORDS])
 			i++;
 		if (!word || i == WORDS) {
 			const char *near = word ? npu_nearest(word, words, WORDS) : NULL;
-			return spec_fail(r, key, "unknown key %.60s%s%s%s", word ? word : "", near ? "; did you mean " : "; there are run, model, with, hw, axes, where, report, sample, seed, search",
-				    near ? near : "", near ? "?" : "");
+			return spec_fail(
+			    r, key, "unknown key %.60s%s%s%s", word ? word : "",
+			    near ? "; did you mean "
+				 : "; there are run, model, with, hw, axes, where, report, sample, seed, search",
+			    near ? near : "", near ? "?" : "");
 		}
 		if (top[i])
 			return spec_fail(r, key, "a second %s", word);
@@ -159,22 +173,27 @@ static bool place(struct spec_reader *r)
 	s->spec = is_file ? realpath(name, NULL) : NULL;
 	if (!s->spec)
 		s->spec = spec_keep("-");
-	return (s->beside && s->folder && s->spec) || npu_fail(r->err, NPU_ERR_IO, "%s: where it is cannot be told", name);
+	return (s->beside && s->folder && s->spec) ||
+	       npu_fail(r->err, NPU_ERR_IO, "%s: where it is cannot be told", name);
 }
 
 static bool read_spec(struct spec_reader *r)
 {
 	const yaml_node_t *top[WORDS] = { NULL };
 	struct sweep_space *s = r->space;
-	if (!place(r) || !read_top(r, top) || !spec_read_hw(r, top[HW]) || !spec_read_subject(r, top[RUN], top[MODEL]) || (top[WITH] && !spec_read_with(r, top[WITH])))
+	if (!place(r) || !read_top(r, top) || !spec_read_hw(r, top[HW]) ||
+	    !spec_read_subject(r, top[RUN], top[MODEL]) || (top[WITH] && !spec_read_with(r, top[WITH])))
 		return false;
 	if (!top[AXES])
-		return spec_fail(r, yaml_document_get_root_node(&r->file.document), "axes is missing: what is to be swept, as in axes: {tile_q: [64, 128]}");
+		return spec_fail(r, yaml_document_get_root_node(&r->file.document),
+				 "axes is missing: what is to be swept, as in axes: {tile_q: [64, 128]}");
 	if (!spec_read_axes(r, top[AXES], top[HW]) || (top[WHERE] && !spec_read_where(r, top[WHERE])) ||
-	    (top[REPORT] && !read_figures(r, top[REPORT], s->report, &s->nreport, SWEEP_REPORT)) || !read_sample(r, top))
+	    (top[REPORT] && !read_figures(r, top[REPORT], s->report, &s->nreport, SWEEP_REPORT)) ||
+	    !read_sample(r, top))
 		return false;
 	if (s->nreport && sweep_figures[sweep_figure_find(s->report[0])].type == SWEEP_TEXT)
-		return spec_fail(r, top[REPORT], "report: the first figure is what is made best, and %s is a word", s->report[0]);
+		return spec_fail(r, top[REPORT], "report: the first figure is what is made best, and %s is a word",
+				 s->report[0]);
 	if (!spec_something_passes(r->spec))
 		return spec_fail(r, top[WHERE], "where: excludes all %s points", npu_count_text(s->points).text);
 	s->version = spec_keep(NPUSIM_VERSION);

@@ -21,7 +21,8 @@ static void list_free(struct list *l)
 }
 
 /* `checked`: what stands for the value here, as a path does. */
-static bool list_add_as(struct spec_reader *r, const yaml_node_t *node, struct list *l, const char *key, const char *value, const char *checked)
+static bool list_add_as(struct spec_reader *r, const yaml_node_t *node, struct list *l, const char *key,
+			const char *value, const char *checked)
 {
 	if (l->n == SWEEP_VALUES)
 		return spec_fail(r, node, "%s: more than %d values", key, SWEEP_VALUES);
@@ -67,7 +68,8 @@ static const char *number_text(const char *key, uint64_t n, char out[32])
 
 static bool bounds(struct spec_reader *r, const yaml_node_t *node, const char *what, unsigned n, uint64_t out[3])
 {
-	if (node->type != YAML_SEQUENCE_NODE || (unsigned)(node->data.sequence.items.top - node->data.sequence.items.start) != n)
+	if (node->type != YAML_SEQUENCE_NODE ||
+	    (unsigned)(node->data.sequence.items.top - node->data.sequence.items.start) != n)
 		return spec_fail(r, node, "%s takes %s", what, n == 2 ? "[first, last]" : "[first, last, step]");
 	for (unsigned i = 0; i < n; i++) {
 		const yaml_node_t *item = spec_at(r, node->data.sequence.items.start[i]);
@@ -110,11 +112,13 @@ static bool read_real_range(struct spec_reader *r, const yaml_node_t *node, cons
 		b[i] = v.number;
 	}
 	if (!(b[2] > 0) || b[0] > b[1])
-		return spec_fail(r, node, "range takes a first value, a last one that is not smaller, and a step above 0");
+		return spec_fail(r, node,
+				 "range takes a first value, a last one that is not smaller, and a step above 0");
 	/* The last one belongs to it, however the steps are rounded. */
 	double steps = floor((b[1] - b[0]) / b[2] + 1e-9);
 	if (steps >= SWEEP_VALUES)
-		return spec_fail(r, node, "%s: more than %s values: a longer step", key, npu_count_text(SWEEP_VALUES).text);
+		return spec_fail(r, node, "%s: more than %s values: a longer step", key,
+				 npu_count_text(SWEEP_VALUES).text);
 	for (double i = 0; i <= steps; i++) {
 		snprintf(text, sizeof text, "%.12g", b[0] + i * b[2]);
 		if (!list_add(r, node, l, key, text))
@@ -133,10 +137,11 @@ static bool read_range(struct spec_reader *r, const yaml_node_t *node, const cha
 	if (!bounds(r, node, "range", 3, b))
 		return false;
 	if (!b[2] || b[0] > b[1])
-		return spec_fail(r, node, "range takes a first value, a last one that is not smaller, and a step of 1 or more");
+		return spec_fail(r, node,
+				 "range takes a first value, a last one that is not smaller, and a step of 1 or more");
 	if ((b[1] - b[0]) / b[2] >= SWEEP_VALUES)
 		return spec_fail(r, node, "%s: %s values, %s at most would be right: a longer step", key,
-			    npu_count_text((b[1] - b[0]) / b[2] + 1).text, npu_count_text(SWEEP_VALUES).text);
+				 npu_count_text((b[1] - b[0]) / b[2] + 1).text, npu_count_text(SWEEP_VALUES).text);
 	for (uint64_t v = b[0]; v <= b[1]; v += b[2])
 		if (!list_add(r, node, l, key, number_text(key, v, text)))
 			return false;
@@ -160,7 +165,8 @@ static bool read_list(struct spec_reader *r, const yaml_node_t *node, const char
 		if (!value || !*value)
 			return spec_fail(r, item, "%s: one value would be right here", key);
 		char *name = sweep_is_path_key(key) ? spec_machine_name(r, value) : NULL;
-		bool ok = (strcmp(key, "hw") != 0 || spec_add_machine(r, item, value)) && list_add_as(r, item, l, key, value, name ? name : value);
+		bool ok = (strcmp(key, "hw") != 0 || spec_add_machine(r, item, value)) &&
+			  list_add_as(r, item, l, key, value, name ? name : value);
 		free(name);
 		if (!ok)
 			return false;
@@ -182,7 +188,8 @@ static bool read_values(struct spec_reader *r, const yaml_node_t *node, const ch
 		if (strcmp(word, "range") == 0)
 			return read_range(r, inner, key, l);
 	}
-	return spec_fail(r, node, "%s: [a, b, c], {pow2: [a, b]}, {range: [a, b, step]} or {zip: {...}} would be right", key);
+	return spec_fail(r, node, "%s: [a, b, c], {pow2: [a, b]}, {range: [a, b, step]} or {zip: {...}} would be right",
+			 key);
 }
 
 /* Takes the values over. */
@@ -190,7 +197,8 @@ static bool add_key(struct spec_reader *r, const yaml_node_t *key_node, const ch
 {
 	struct sweep_axis *x = &r->space->axes[r->space->naxes];
 	if (x->nkeys && l->n != x->count)
-		return spec_fail(r, key_node, "%s: %u value%s, %u of the one before: zipped axes are equally long", key, l->n, l->n > 1 ? "s" : "", x->count);
+		return spec_fail(r, key_node, "%s: %u value%s, %u of the one before: zipped axes are equally long", key,
+				 l->n, l->n > 1 ? "s" : "", x->count);
 	char **values = realloc(x->values, ((size_t)x->nkeys + 1) * l->n * sizeof *values);
 	if (!values)
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
@@ -228,7 +236,8 @@ static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const 
 	if (r->space->naxes == SWEEP_AXES)
 		return spec_fail(r, key_node, "more than %d axes", SWEEP_AXES);
 	struct sweep_axis *x = &r->space->axes[r->space->naxes];
-	*x = (struct sweep_axis){ .line = (uint32_t)key_node->start_mark.line + 1, .column = (uint32_t)key_node->start_mark.column + 1 };
+	*x = (struct sweep_axis){ .line = (uint32_t)key_node->start_mark.line + 1,
+				  .column = (uint32_t)key_node->start_mark.column + 1 };
 	const yaml_node_t *zip = only_pair(r, node, &word);
 	if (!zip || strcmp(word, "zip") != 0) {
 		if (!read_key(r, key_node, node))
@@ -239,9 +248,12 @@ static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const 
 		if (zip->data.mapping.pairs.start == zip->data.mapping.pairs.top)
 			return spec_fail(r, zip, "%s: the axis is empty", name);
 		if (!sweep_is_name(name))
-			return spec_fail(r, key_node, "an axis is called by one word of letters, digits, _ . and -, as in array");
+			return spec_fail(r, key_node,
+					 "an axis is called by one word of letters, digits, _ . and -, as in array");
 		if (strcmp(name, "hw") == 0 || spec_has_param(r, name) || config_key_find(name))
-			return spec_fail(r, key_node, "%s is a key itself: keys that go together are called by a name of their own", name);
+			return spec_fail(r, key_node,
+					 "%s is a key itself: keys that go together are called by a name of their own",
+					 name);
 		for (const yaml_node_pair_t *p = zip->data.mapping.pairs.start; p < zip->data.mapping.pairs.top; p++)
 			if (!read_key(r, spec_at(r, p->key), spec_at(r, p->value)))
 				return false;

@@ -27,7 +27,9 @@ bool spec_read_hw(struct spec_reader *r, const yaml_node_t *node)
 {
 	const char *name = node ? yaml_scalar(node) : "edge-1mb";
 	if (!name || !*name)
-		return spec_fail(r, node, "hw takes a preset or a YAML file; several machines are an axis: axes: {hw: [edge-1mb, edge-2mb]}");
+		return spec_fail(
+		    r, node,
+		    "hw takes a preset or a YAML file; several machines are an axis: axes: {hw: [edge-1mb, edge-2mb]}");
 	r->space->hw = spec_keep(name);
 	free(spec_machine_name(r, name));
 	return r->space->hw ? spec_add_machine(r, node, name) : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
@@ -55,7 +57,8 @@ bool spec_check_key(struct spec_reader *r, const yaml_node_t *node, const char *
 
 static bool check_part(struct spec_reader *r, const yaml_node_t *node, const char *name)
 {
-	char *path = strchr(name, '/') || strstr(name, ".yaml") ? spec_keep(name) : config_preset_path(CONFIG_PRESET_DRAM, name);
+	char *path =
+	    strchr(name, '/') || strstr(name, ".yaml") ? spec_keep(name) : config_preset_path(CONFIG_PRESET_DRAM, name);
 	bool there = path && access(path, R_OK) == 0;
 	free(path);
 	if (there)
@@ -65,7 +68,8 @@ static bool check_part(struct spec_reader *r, const yaml_node_t *node, const cha
 	while (names && names[n])
 		n++;
 	const char *near = npu_nearest(name, (const char *const *)names, n);
-	spec_fail(r, node, "unknown DRAM part %.60s%s%s%s", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	spec_fail(r, node, "unknown DRAM part %.60s%s%s%s", name, near ? "; did you mean " : "", near ? near : "",
+		  near ? "?" : "");
 	config_names_free(names);
 	return false;
 }
@@ -92,7 +96,8 @@ bool spec_check_value(struct spec_reader *r, const yaml_node_t *node, const char
 	if (r->space->kind == SWEEP_KERNEL && strcmp(key, "tile") == 0)
 		return strcmp(value, "auto") == 0 || spec_fail(r, node, "tile=%s: tile=auto would be right", value);
 	/* Of a program, its own text judges. */
-	return !r->spec->kernel || npu_args_set(r->spec->kernel, &r->args, assignment, &inner) || spec_fail_as(r, node, &inner);
+	return !r->spec->kernel || npu_args_set(r->spec->kernel, &r->args, assignment, &inner) ||
+	       spec_fail_as(r, node, &inner);
 }
 
 bool spec_is_taken(const struct sweep_space *s, const char *key)

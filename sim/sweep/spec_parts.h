@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that read a specification share. Each takes the nodes of its own words; all of them fail at a node, with what would
- * be right there. */
+/* What the files that read a specification share. Each takes the nodes of its own words; all of them fail at a node,
+ * with what would be right there. */
 #ifndef NPU_SIM_SWEEP_SPEC_PARTS_H
 #define NPU_SIM_SWEEP_SPEC_PARTS_H
 
@@ -20,11 +20,18 @@ struct spec_reader {
 
 /* ---- spec.c ---- */
 
-bool spec_fail(struct spec_reader *, const yaml_node_t *, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool spec_fail(struct spec_reader *, const yaml_node_t *, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* An error of somebody else, told at a node. */
 bool spec_fail_as(struct spec_reader *, const yaml_node_t *, const struct npu_error *);
-static inline const yaml_node_t *spec_at(const struct spec_reader *r, int node) { return yaml_file_node(&r->file, node); }
-static inline char *spec_keep(const char *text) { return strdup(text); }
+static inline const yaml_node_t *spec_at(const struct spec_reader *r, int node)
+{
+	return yaml_file_node(&r->file, node);
+}
+static inline char *spec_keep(const char *text)
+{
+	return strdup(text);
+}
 
 /* ---- spec_subject.c ---- */
 

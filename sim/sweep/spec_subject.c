@@ -153,8 +153,9 @@ bool spec_unknown_param(struct spec_reader *r, const yaml_node_t *node, const ch
 			const char *dot = strchr(config_keys[i].name, '.');
 			near = dot && strcmp(dot + 1, key) == 0 ? config_keys[i].name : NULL;
 		}
-	return spec_fail(r, node, "%s has no parameter %.60s%s%s%s", r->spec->subject, key, near ? "; did you mean " : "", near ? near : "",
-		    near ? "?" : "; a hardware key has a dot, as in sram.size");
+	return spec_fail(r, node, "%s has no parameter %.60s%s%s%s", r->spec->subject, key,
+			 near ? "; did you mean " : "", near ? near : "",
+			 near ? "?" : "; a hardware key has a dot, as in sram.size");
 }
 
 bool spec_has_param(const struct spec_reader *r, const char *key)

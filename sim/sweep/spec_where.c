@@ -22,7 +22,8 @@ static bool bind(struct spec_reader *r, const yaml_node_t *node)
 	const char *name;
 	for (unsigned i = 0; (name = expr_name(spec->where, i, &column)); i++) {
 		const struct npu_param *p = param_of(spec, name);
-		if (expr_is_word(spec->where, i) || sweep_value(r->space, 0, name, scratch, sizeof scratch) || (p && !p->derived))
+		if (expr_is_word(spec->where, i) || sweep_value(r->space, 0, name, scratch, sizeof scratch) ||
+		    (p && !p->derived))
 			continue;
 		if (p || config_key_find(name) || (r->macro && spec_has_param(r, name))) {
 			spec->late = true;
@@ -42,7 +43,8 @@ static bool bind(struct spec_reader *r, const yaml_node_t *node)
 		for (unsigned k = 0; k < config_nkeys; k++)
 			names[n++] = config_keys[k].name;
 		const char *near = npu_nearest(name, names, n);
-		spec_fail(r, node, "where: unknown name %s%s%s%s", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+		spec_fail(r, node, "where: unknown name %s%s%s%s", name, near ? "; did you mean " : "",
+			  near ? near : "", near ? "?" : "");
 		r->err->column += column - 1 + (node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE);
 		return false;
 	}

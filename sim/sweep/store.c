@@ -19,81 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SUM_BYTES = 27, PLAN_MAX = 64 << 20, BITMAP_MOST = 1 << 29, LOCK_TRIES = 40 };
+enum { SUM_BYTES = 27, PLAN_MAX = 64 << 20, LOCK_TRIES = 40 };
 #define PART ".part"
 #define DONE ".jsonl"
-
-/* ---- sets ---- */
-
-struct sweep_set {
-	uint8_t *bits; /* of small spaces */
-	uint64_t *slots; /* point + 1, 0: free */
-	uint64_t room, used;
-};
-
-struct sweep_set *sweep_set_new(uint64_t points)
-{
-	struct sweep_set *s = calloc(1, sizeof *s);
-	if (s && points <= BITMAP_MOST)
-		s->bits = calloc(points / 8 + 1, 1);
-	else if (s)
-		s->slots = calloc(s->room = 1024, sizeof *s->slots);
-	if (s && (s->bits || s->slots))
-		return s;
-	free(s);
-	return NULL;
-}
-
-void sweep_set_free(struct sweep_set *s)
-{
-	if (s) {
-		free(s->bits);
-		free(s->slots);
-	}
-	free(s);
-}
-
-static uint64_t slot_of(const struct sweep_set *s, uint64_t point)
-{
-	uint64_t at = point * 0x9e3779b97f4a7c15u >> 20;
-	while (s->slots[at & (s->room - 1)] && s->slots[at & (s->room - 1)] != point + 1)
-		at++;
-	return at & (s->room - 1);
-}
-
-bool sweep_set_has(const struct sweep_set *s, uint64_t point)
-{
-	return s->bits ? s->bits[point / 8] >> point % 8 & 1 : s->slots[slot_of(s, point)] != 0;
-}
-
-static bool grow(struct sweep_set *s)
-{
-	struct sweep_set more = { .room = 2 * s->room };
-	more.slots = calloc(more.room, sizeof *more.slots);
-	if (!more.slots)
-		return false;
-	for (uint64_t i = 0; i < s->room; i++)
-		if (s->slots[i])
-			more.slots[slot_of(&more, s->slots[i] - 1)] = s->slots[i];
-	free(s->slots);
-	s->slots = more.slots;
-	s->room = more.room;
-	return true;
-}
-
-bool sweep_set_add(struct sweep_set *s, uint64_t point)
-{
-	if (s->bits) {
-		s->bits[point / 8] |= (uint8_t)(1 << point % 8);
-		return true;
-	}
-	if (2 * s->used >= s->room && !grow(s))
-		return false;
-	uint64_t at = slot_of(s, point);
-	s->used += !s->slots[at];
-	s->slots[at] = point + 1;
-	return true;
-}
 
 /* ---- the folder ---- */
 
@@ -191,7 +119,10 @@ static bool is_free(const char *path, const struct sweep_space *space, struct np
 {
 	struct sweep_strays strays = { 0 };
 	return sweep_store_read(path, space, note_nothing, NULL, &strays, err) &&
-	       (!strays.foreign || npu_fail(err, NPU_ERR_USAGE, "%s holds results of another sweep, whose sweep.json is missing; another folder (-o) would be right", path));
+	       (!strays.foreign || npu_fail(err, NPU_ERR_USAGE,
+					    "%s holds results of another sweep, whose sweep.json is missing; another "
+					    "folder (-o) would be right",
+					    path));
 }
 
 /* The plan that is there, NULL with an error when it is another one. */
@@ -202,7 +133,8 @@ static struct sweep_space *same_plan(const char *path, const struct sweep_space 
 		return there;
 	bool version = strcmp(there->version, space->version) == 0;
 	npu_fail(err, NPU_ERR_USAGE, "%s holds results of %s%s%s; another folder (-o) would be right", path,
-		 version ? "another sweep" : "npusim ", version ? "" : there->version, version ? "" : ", this is another version");
+		 version ? "another sweep" : "npusim ", version ? "" : there->version,
+		 version ? "" : ", this is another version");
 	sweep_space_free(there);
 	return NULL;
 }
@@ -322,7 +254,8 @@ static bool tidy(const struct sweep_store *s, struct npu_error *err)
 	bool ok = d != NULL;
 	snprintf(prefix, sizeof prefix, "points-%u-%u-", s->shard, s->shards);
 	while (ok && (e = readdir(d))) {
-		bool mine = strncmp(e->d_name, s->shards == 1 ? "points-" : prefix, strlen(s->shards == 1 ? "points-" : prefix)) == 0;
+		bool mine = strncmp(e->d_name, s->shards == 1 ? "points-" : prefix,
+				    strlen(s->shards == 1 ? "points-" : prefix)) == 0;
 		if (!mine || !ends_in(e->d_name, PART))
 			continue;
 		ok = join(file, s->path, e->d_name, err) && mend(file, err);
@@ -334,15 +267,16 @@ static bool tidy(const struct sweep_store *s, struct npu_error *err)
 	return ok || d || fail_io(err, s->path, "cannot be read");
 }
 
-bool sweep_store_open(struct sweep_store *s, const char *path, const struct sweep_space *space, unsigned shard, unsigned shards,
-		      struct npu_error *err)
+bool sweep_store_open(struct sweep_store *s, const char *path, const struct sweep_space *space, unsigned shard,
+		      unsigned shards, struct npu_error *err)
 {
 	char name[64];
 	*s = (struct sweep_store){ .path = path, .lock = -1, .shard_lock = -1, .shard = shard, .shards = shards };
 	snprintf(s->identity, sizeof s->identity, "%s", space->identity);
 	snprintf(name, sizeof name, "lock-%u-%u", shard, shards);
 	bool ok = make_folder(path, err) && (s->lock = lock(path, "lock", shards > 1 ? LOCK_SH : LOCK_EX, err)) >= 0 &&
-		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) && sweep_store_agree(path, space, err) && tidy(s, err);
+		  (shards == 1 || (s->shard_lock = lock(path, name, LOCK_EX, err)) >= 0) &&
+		  sweep_store_agree(path, space, err) && tidy(s, err);
 	if (!ok)
 		sweep_store_close(s);
 	return ok;
@@ -359,7 +293,10 @@ void sweep_store_close(struct sweep_store *s)
 
 /* ---- records ---- */
 
-static uint64_t sum_of(const char *text, size_t n) { return sweep_hash_bytes(SWEEP_HASH_BEGIN, text, n); }
+static uint64_t sum_of(const char *text, size_t n)
+{
+	return sweep_hash_bytes(SWEEP_HASH_BEGIN, text, n);
+}
 
 bool sweep_log_open(struct sweep_log *log, const struct sweep_store *s, unsigned worker, struct npu_error *err)
 {
@@ -471,8 +408,8 @@ static bool is_of(const json_t *record, const struct sweep_space *space)
 	return sweep && strcmp(sweep, space->identity) == 0;
 }
 
-static bool read_file(const char *path, const struct sweep_space *space, struct sweep_judge *judge, sweep_each *each, void *context,
-		      struct sweep_strays *strays, struct npu_error *err)
+static bool read_file(const char *path, const struct sweep_space *space, struct sweep_judge *judge, sweep_each *each,
+		      void *context, struct sweep_strays *strays, struct npu_error *err)
 {
 	FILE *in = fopen(path, "re");
 	char *line = NULL;
@@ -502,10 +439,13 @@ static bool read_file(const char *path, const struct sweep_space *space, struct 
 	return more;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_each *each, void *context, struct sweep_strays *strays,
-		      struct npu_error *err)
+bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_each *each, void *context,
+		      struct sweep_strays *strays, struct npu_error *err)
 {
 	struct sweep_strays here = { 0 };
 	struct sweep_judge *judge = sweep_judge_new(space);
@@ -562,7 +502,8 @@ const char *sweep_strays_text(const struct sweep_strays *s, char out[160])
 	out[0] = '\0';
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (kinds[i].n && used < 160)
-			used += (unsigned)snprintf(out + used, 160 - used, "%s%s %s", used ? ", " : "", npu_count_text(kinds[i].n).text,
+			used += (unsigned)snprintf(out + used, 160 - used, "%s%s %s", used ? ", " : "",
+						   npu_count_text(kinds[i].n).text,
 						   kinds[i].n > 1 ? kinds[i].many : kinds[i].one);
 	if (all && used < 160)
 		snprintf(out + used, 160 - used, " %s left out", all > 1 ? "are" : "is");

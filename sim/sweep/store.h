@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of results. sweep.json is the plan; points-SHARD-SHARDS-WORKER.part is what a worker appends to, a JSON line a
- * point with a checksum at its end, each on the disk before the next one begins; it is renamed to .N.jsonl when the worker ends,
- * or, after a kill, by the next run. `lock` and lock-SHARD-SHARDS keep two runs apart. */
+/* A folder of results. sweep.json is the plan; points-SHARD-SHARDS-WORKER.part is what a worker appends to, a JSON line
+ * a point with a checksum at its end, each on the disk before the next one begins; it is renamed to .N.jsonl when the
+ * worker ends, or, after a kill, by the next run. `lock` and lock-SHARD-SHARDS keep two runs apart. */
 #ifndef NPU_SIM_SWEEP_STORE_H
 #define NPU_SIM_SWEEP_STORE_H
 
 #include "sim/sweep/point.h"
+#include "sim/sweep/set.h"
 
 struct sweep_store {
 	const char *path; /* the caller's */
@@ -14,18 +15,13 @@ struct sweep_store {
 	char identity[17];      /* of the sweep; every record tells it */
 };
 
-/* A set of points. */
-struct sweep_set;
-struct sweep_set *sweep_set_new(uint64_t points);
-bool sweep_set_add(struct sweep_set *, uint64_t point); /* false when out of memory */
-bool sweep_set_has(const struct sweep_set *, uint64_t point);
-void sweep_set_free(struct sweep_set *);
-
-/* Makes the folder where there is none, writes or compares its plan, locks it, and tidies up after a run that was killed. */
-bool sweep_store_open(struct sweep_store *, const char *path, const struct sweep_space *, unsigned shard, unsigned shards,
-		      struct npu_error *err);
+/* Makes the folder where there is none, writes or compares its plan, locks it, and tidies up after a run that was
+ * killed. */
+bool sweep_store_open(struct sweep_store *, const char *path, const struct sweep_space *, unsigned shard,
+		      unsigned shards, struct npu_error *err);
 void sweep_store_close(struct sweep_store *);
-/* Whether a folder, which is there, holds results of this sweep and version, or none: then the plan is written. False with an error. */
+/* Whether a folder, which is there, holds results of this sweep and version, or none: then the plan is written. False
+ * with an error. */
 bool sweep_store_agree(const char *path, const struct sweep_space *, struct npu_error *err);
 /* The plan of a folder; NULL with an error. */
 struct sweep_space *sweep_store_plan(const char *path, struct npu_error *err);
@@ -50,8 +46,8 @@ struct sweep_strays {
 	uint64_t foreign; /* a record of another sweep */
 	uint64_t astray;  /* of this one, but its key is not that of its point */
 };
-/* Calls `each` for every record of this sweep in the folder, one of a point or more, in no order; false stops. Adds to strays, which
- * may be NULL. */
+/* Calls `each` for every record of this sweep in the folder, one of a point or more, in no order; false stops. Adds to
+ * strays, which may be NULL. */
 typedef bool sweep_each(void *context, uint64_t point, enum sweep_status, const json_t *record);
 bool sweep_store_read(const char *path, const struct sweep_space *, sweep_each *, void *context, struct sweep_strays *,
 		      struct npu_error *err);

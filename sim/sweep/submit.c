@@ -36,7 +36,8 @@ static void quote(FILE *out, const char *text)
 static bool commit(struct submission *s, struct output *out, const char *path)
 {
 	return output_commit(out, &s->err) &&
-	       (chmod(path, 0755) == 0 || npu_fail(&s->err, NPU_ERR_IO, "%s: cannot be made a program: %s", path, strerror(errno)));
+	       (chmod(path, 0755) == 0 ||
+		npu_fail(&s->err, NPU_ERR_IO, "%s: cannot be made a program: %s", path, strerror(errno)));
 }
 
 /* n is written down: a task that is submitted again, alone, would see an array of one. */
@@ -48,10 +49,12 @@ static bool write_array(struct submission *s)
 	if (!out)
 		return false;
 	FILE *f = output_stream(out);
-	fprintf(f, "#!/bin/bash\n#SBATCH --job-name=npusim-sweep\n#SBATCH --array=1-%llu", (unsigned long long)s->shards);
+	fprintf(f, "#!/bin/bash\n#SBATCH --job-name=npusim-sweep\n#SBATCH --array=1-%llu",
+		(unsigned long long)s->shards);
 	if (s->limit)
 		fprintf(f, "%%%llu", (unsigned long long)s->limit);
-	fprintf(f, "\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=%llu\n#SBATCH --requeue\n#SBATCH --output=", (unsigned long long)s->jobs);
+	fprintf(f, "\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=%llu\n#SBATCH --requeue\n#SBATCH --output=",
+		(unsigned long long)s->jobs);
 	fprintf(f, "%s/slurm-%%A-%%a.log\n", s->folder);
 	fprintf(f, "# One shard a task; to run shard 3 again: sbatch --array=3 %s\nset -eu\nexec ", s->array);
 	quote(f, s->program);
@@ -59,8 +62,8 @@ static bool write_array(struct submission *s)
 	quote(f, s->spec);
 	fprintf(f, " -o ");
 	quote(f, s->folder);
-	fprintf(f, " --shard \"$SLURM_ARRAY_TASK_ID/%llu\" -j %llu%s%s\n", (unsigned long long)s->shards, (unsigned long long)s->jobs,
-		*options ? " " : "", options);
+	fprintf(f, " --shard \"$SLURM_ARRAY_TASK_ID/%llu\" -j %llu%s%s\n", (unsigned long long)s->shards,
+		(unsigned long long)s->jobs, *options ? " " : "", options);
 	return commit(s, out, s->array);
 }
 
@@ -70,7 +73,10 @@ static bool write_merge(struct submission *s)
 	if (!out)
 		return false;
 	FILE *f = output_stream(out);
-	fprintf(f, "#!/bin/bash\n#SBATCH --job-name=npusim-merge\n#SBATCH --ntasks=1\n#SBATCH --output=%s/slurm-merge-%%j.log\n", s->folder);
+	fprintf(f,
+		"#!/bin/bash\n#SBATCH --job-name=npusim-merge\n#SBATCH --ntasks=1\n#SBATCH "
+		"--output=%s/slurm-merge-%%j.log\n",
+		s->folder);
 	fprintf(f, "# Missing points are reported, with status 1.\nset -u\nstatus=0\n");
 	quote(f, s->program);
 	fprintf(f, " sweep merge ");
@@ -124,7 +130,8 @@ static bool prepare(struct submission *s)
 	if (!s->program || !s->spec)
 		return s->err.code ? false : npu_fail(&s->err, NPU_ERR_IO, "%s: %s", s->cli->words[1], strerror(errno));
 	if (strpbrk(s->folder, " \t\n\"'\\%"))
-		return npu_fail(&s->err, NPU_ERR_USAGE, "%s: sbatch takes no blanks, quotes or %% in a path", s->folder);
+		return npu_fail(&s->err, NPU_ERR_USAGE, "%s: sbatch takes no blanks, quotes or %% in a path",
+				s->folder);
 	snprintf(s->array, sizeof s->array, "%s/array.sbatch", s->folder);
 	snprintf(s->merge, sizeof s->merge, "%s/merge.sbatch", s->folder);
 	return write_array(s) && write_merge(s);
@@ -144,7 +151,8 @@ static bool sbatch(struct submission *s, const char *dependency, const char *scr
 		close(ends[0]);
 		close(ends[1]);
 		if (dependency)
-			execlp("sbatch", "sbatch", "--parsable", "--kill-on-invalid-dep=yes", dependency, script, (char *)NULL);
+			execlp("sbatch", "sbatch", "--parsable", "--kill-on-invalid-dep=yes", dependency, script,
+			       (char *)NULL);
 		else
 			execlp("sbatch", "sbatch", "--parsable", script, (char *)NULL);
 		_exit(127);
@@ -159,7 +167,8 @@ static bool sbatch(struct submission *s, const char *dependency, const char *scr
 		return npu_fail(&s->err, NPU_ERR_IO, "sbatch cannot be run: %s", strerror(errno));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return npu_fail(&s->err, NPU_ERR_IO, "sbatch is not there: is this a machine that submits to Slurm?");
-	return (WIFEXITED(status) && WEXITSTATUS(status) == 0 && *id) || npu_fail(&s->err, NPU_ERR_IO, "sbatch refused %s", script);
+	return (WIFEXITED(status) && WEXITSTATUS(status) == 0 && *id) ||
+	       npu_fail(&s->err, NPU_ERR_IO, "sbatch refused %s", script);
 }
 
 static bool submit(struct submission *s)
@@ -171,7 +180,8 @@ static bool submit(struct submission *s)
 	snprintf(dependency, sizeof dependency, "--dependency=afterany:%s", array);
 	if (!sbatch(s, dependency, s->merge, merge))
 		return false;
-	printf("job %s, %llu shards; job %s merges them into %s/sweep.sqlite\n", array, (unsigned long long)s->shards, merge, s->folder);
+	printf("job %s, %llu shards; job %s merges them into %s/sweep.sqlite\n", array, (unsigned long long)s->shards,
+	       merge, s->folder);
 	return true;
 }
 
@@ -179,14 +189,15 @@ static bool submit(struct submission *s)
 static void print_parallel(const struct submission *s, const char *options)
 {
 	uint64_t processors = sweep_processors(), jobs = cli_value(s->cli, "jobs") ? s->jobs : 1;
-	printf("without Slurm:\n  parallel -q -j %llu ", (unsigned long long)(processors > jobs ? processors / jobs : 1));
+	printf("without Slurm:\n  parallel -q -j %llu ",
+	       (unsigned long long)(processors > jobs ? processors / jobs : 1));
 	quote(stdout, s->program);
 	printf(" sweep run ");
 	quote(stdout, s->spec);
 	printf(" -o ");
 	quote(stdout, s->folder);
-	printf(" --shard {}/%llu -j %llu%s%s ::: $(seq %llu); ", (unsigned long long)s->shards, (unsigned long long)jobs, *options ? " " : "", options,
-	       (unsigned long long)s->shards);
+	printf(" --shard {}/%llu -j %llu%s%s ::: $(seq %llu); ", (unsigned long long)s->shards,
+	       (unsigned long long)jobs, *options ? " " : "", options, (unsigned long long)s->shards);
 	quote(stdout, s->program);
 	printf(" sweep merge ");
 	quote(stdout, s->folder);
@@ -196,8 +207,10 @@ static void print_parallel(const struct submission *s, const char *options)
 int sweep_submit_command(const struct cli *cli)
 {
 	struct submission s = { .cli = cli, .shards = 8, .jobs = sweep_processors() };
-	bool ok = sweep_read_number(cli, "shards", 10000, &s.shards, &s.err) && sweep_read_number(cli, "array-limit", 10000, &s.limit, &s.err) &&
-		  sweep_read_number(cli, "jobs", 256, &s.jobs, &s.err) && plugin_limits_read(cli, &s.limits, &s.err) && prepare(&s);
+	bool ok = sweep_read_number(cli, "shards", 10000, &s.shards, &s.err) &&
+		  sweep_read_number(cli, "array-limit", 10000, &s.limit, &s.err) &&
+		  sweep_read_number(cli, "jobs", 256, &s.jobs, &s.err) && plugin_limits_read(cli, &s.limits, &s.err) &&
+		  prepare(&s);
 	if (ok) {
 		printf("%s\n%s\n", s.array, s.merge);
 		if (cli_value(cli, "slurm") && !cli_value(cli, "dry-run"))
