@@ -50,7 +50,7 @@ static const struct npu_param params[] = {
 	[BIAS] = PARAM_BIAS,
 	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of W, and of a panel in DRAM"),
 	[TILE_K] = PARAM_TILE("tile_k", "rows of a tile of W"),
-	[BUFFERING] = PARAM_BUFFERING,
+	[BUFFERING] = PARAM_BUFFERING_BY_CHANNELS,
 };
 
 /* The parameters, resolved, and what the program is made of. */
@@ -205,6 +205,9 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	if (!npu_args_check(&npu_gemv, args, err) || !linear_resolve(&npu_gemv, args, err))
 		return false;
 	const struct linear w = linear_of(&npu_gemv, args);
+	/* Where the vector engine converts them, weights wait for it, and a third buffer shares a group with its. */
+	if (!args->named[BUFFERING])
+		args->value[BUFFERING] = w.convert ? 1 : buffering_of(capacity);
 	const struct gemv g = gemv_of(args);
 	if (!x_fits(capacity, &g, err))
 		return false;

@@ -24,11 +24,13 @@
 static void lay_out(struct emitter *e)
 {
 	const struct paged *p = &e->p;
-	uint64_t rows = p->group * p->tile_q;
+	uint64_t rows = p->at_once * p->group * p->tile_q;
 	e->staged = least(STAGED, p->chunk);
 	e->fresh_q = part_of(e->staged * p->kv_heads * p->dim * 2);
 	e->fresh_scales = e->fresh_q + part_of(e->staged * p->kv_heads * p->row_bytes);
-	e->k_part = part_of(p->tile_kv * p->row_bytes);
+	e->k_head = part_of(p->tile_kv * p->row_bytes);
+	e->k_part = p->at_once * e->k_head;
+	e->scale_head = p->halves * part_of(p->tile_kv * 2);
 	e->q_part = part_of(rows * p->dim);
 	e->p_part = part_of(rows * p->tile_kv);
 	e->state_stride = (uint32_t)(part_of(rows * 4));
@@ -56,7 +58,7 @@ static void add_keys_and_values(struct emitter *e, struct buffers *l)
 {
 	const struct paged *p = &e->p;
 	bool on_vector = p->mode == PAGED_VECTOR;
-	uint64_t plain = p->tile_kv * p->row_bytes, scaled = e->k_part + l->scales;
+	uint64_t plain = (p->at_once - 1) * e->k_head + p->tile_kv * p->row_bytes, scaled = e->k_part + l->scales;
 	add(l, (struct npu_request){ .name = "k",
 				     .bytes = l->scales ? scaled : plain,
 				     .count = l->loads,
@@ -105,7 +107,7 @@ static void add_queries(struct emitter *e, struct buffers *l)
 static void add_converted(struct emitter *e, struct buffers *l)
 {
 	const struct paged *p = &e->p;
-	uint64_t kv = p->tile_kv * p->dim * 2;
+	uint64_t kv = p->at_once * converted_head(p);
 	unsigned turns = l->turns, units = l->unit_turns;
 	if (p->mode == PAGED_VECTOR) {
 		add(l, (struct npu_request){ "k16", false, kv, turns, 1, e->k16, .least = turns, .step = 4 });
@@ -165,11 +167,11 @@ bool paged_place(struct emitter *e)
 {
 	const struct paged *p = &e->p;
 	struct totals totals = totals_of(p);
-	uint64_t rows = p->group * p->tile_q;
+	uint64_t rows = p->at_once * p->group * p->tile_q;
 	struct buffers l = {
 		.rows = rows,
 		.weights = rows * p->tile_kv,
-		.scales = p->mode == PAGED_PLAIN ? 0 : p->halves * part_of(p->tile_kv * 2),
+		.scales = p->mode == PAGED_PLAIN ? 0 : p->at_once * p->halves * part_of(p->tile_kv * 2),
 		.totals = totals,
 		.loads = load_slots(p->buffers, totals.tiles),
 		.kv_least = p->together && totals.tiles > 1 ? 2 : 1,
@@ -187,37 +189,47 @@ bool paged_place(struct emitter *e)
 
 /* ---- the array ---- */
 
+/* s of one kv head after the other, each as soon as its k is there. */
 static void multiply_qk(const struct emitter *e, const struct step *s)
 {
 	const struct paged *p = &e->p;
 	struct slot k = ring_at(&e->k, s->number), q = ring_at(&e->q, s->unit);
-	struct npu_matmul product = {
-		.dst = e->s[s->number % 2],
-		.a = q.at,
-		.b = k.at,
-		.m = (uint32_t)rows_of(p, s),
-		.n = (uint32_t)s->keys,
-		.k = (uint32_t)p->dim,
-		.a_type = NPU_FP16,
-		.b_type = NPU_FP16,
-		.transpose_b = array_turns_k(e),
-		.masked = hidden_of(p, s) * p->dim,
-	};
-	struct npu_order order = { .wait = { k.full }, .post = { e->s_full, k.free } };
-	if (p->mode == PAGED_VECTOR) {
-		product.b = e->k16[s->number % 2];
-		order.wait[0] = e->k16_full;
-		order.post[1] = s->closes ? q.free : NPU_NO_SEMAPHORE;
+	uint64_t rows = head_rows(p, s);
+	for (uint64_t h = 0; h < s->heads; h++) {
+		bool last = h == s->heads - 1;
+		struct npu_matmul product = {
+			.dst = e->s[s->number % 2] + (uint32_t)(h * rows * s->keys * 4),
+			.a = q.at + (uint32_t)(h * rows * p->dim * 2),
+			.b = k.at + (uint32_t)(h * e->k_head),
+			.m = (uint32_t)rows,
+			.n = (uint32_t)s->keys,
+			.k = (uint32_t)p->dim,
+			.a_type = NPU_FP16,
+			.b_type = NPU_FP16,
+			.transpose_b = array_turns_k(e),
+			.masked = hidden_of(p, s) * p->dim,
+		};
+		struct npu_order order = { .wait = { k.full } };
+		struct npu_semaphore free = k.free;
+		if (p->mode == PAGED_VECTOR) {
+			product.b = e->k16[s->number % 2] + (uint32_t)(h * converted_head(p));
+			order.wait[0] = e->k16_full;
+			free = s->closes ? q.free : NPU_NO_SEMAPHORE;
+		}
+		if (p->mode == PAGED_MATRIX) {
+			product.a = e->q8[s->unit % 2] + (uint32_t)(h * rows * p->dim);
+			product.scales = k.at + (uint32_t)(e->k_part + h * e->scale_head);
+			product.group = (uint32_t)(p->dim / p->halves);
+			product.a_type = NPU_INT8;
+			product.b_type = p->kv;
+			order.wait[1] = s->opens && h == 0 ? e->q8_full : NPU_NO_SEMAPHORE;
+		}
+		if (last) {
+			order.post[0] = e->s_full;
+			order.post[1] = free;
+		}
+		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 	}
-	if (p->mode == PAGED_MATRIX) {
-		product.a = e->q8[s->unit % 2];
-		product.scales = k.at + (uint32_t)e->k_part;
-		product.group = (uint32_t)(p->dim / p->halves);
-		product.a_type = NPU_INT8;
-		product.b_type = p->kv;
-		order.wait[1] = s->opens ? e->q8_full : NPU_NO_SEMAPHORE;
-	}
-	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 }
 
 static void multiply_pv(const struct emitter *e, const struct step *s)
@@ -225,15 +237,19 @@ static void multiply_pv(const struct emitter *e, const struct step *s)
 	const struct paged *p = &e->p;
 	struct slot v = ring_at(&e->v, s->number);
 	bool integers = p->mode == PAGED_MATRIX;
-	uint64_t parts = integers ? p->halves : 1, cols = p->dim / parts;
-	for (uint64_t part = 0; part < parts; part++) {
-		bool begins = part == 0, ends = part == parts - 1;
+	uint64_t parts = integers ? p->halves : 1, cols = p->dim / parts, rows = head_rows(p, s);
+	uint64_t products = s->heads * parts;
+	for (uint64_t i = 0; i < products; i++) {
+		uint64_t h = i / parts, part = i % parts, row = h * rows;
+		uint32_t to = (uint32_t)((row * p->dim + part * cols) * 4);
 		struct npu_matmul product = {
-			.dst = integers ? e->part[s->number % 2] + (uint32_t)(part * cols * 4) : acc_at(e, s->split),
-			.a = integers ? p8_at(e, s, part) : e->p_at[s->number % 2],
-			.b = p->mode == PAGED_VECTOR ? e->v16[s->number % 2]
-						     : v.at + (uint32_t)npu_dtype_bytes(p->kv, part * cols),
-			.m = (uint32_t)rows_of(p, s),
+			.dst = (integers ? e->part[s->number % 2] : acc_at(e, s->split)) + to,
+			.a = integers ? p8_at(e, s, part) + (uint32_t)(row * s->keys)
+				      : e->p_at[s->number % 2] + (uint32_t)(row * s->keys * 2),
+			.b = p->mode == PAGED_VECTOR
+				 ? e->v16[s->number % 2] + (uint32_t)(h * converted_head(p))
+				 : v.at + (uint32_t)(h * e->k_head + npu_dtype_bytes(p->kv, part * cols)),
+			.m = (uint32_t)rows,
 			.n = (uint32_t)cols,
 			.k = (uint32_t)s->keys,
 			.dst_stride = (uint32_t)p->dim * 4,
@@ -244,11 +260,11 @@ static void multiply_pv(const struct emitter *e, const struct step *s)
 			.masked = hidden_of(p, s) * cols,
 		};
 		struct npu_order order = { 0 };
-		if (begins) {
+		if (i == 0)
 			order.wait[0] = e->p_full;
-			order.wait[1] = p->mode == PAGED_PLAIN ? v.full : NPU_NO_SEMAPHORE;
-		}
-		if (ends) {
+		if (part == 0 && p->mode == PAGED_PLAIN)
+			order.wait[1] = v.full;
+		if (i == products - 1) {
 			order.post[0] = e->pv_done;
 			order.post[1] = p->mode == PAGED_VECTOR ? NPU_NO_SEMAPHORE : v.free;
 		}
@@ -267,11 +283,22 @@ static void load_next(struct emitter *e, const struct step *s)
 		paged_append(e, e->next_append++);
 }
 
+static void begin_region(struct emitter *e, const struct step *s)
+{
+	unsigned b = (unsigned)s->b, head = (unsigned)s->head;
+	if (s->heads == 1)
+		npu_region(e->b, "sequence %u, kv head %u", b, head);
+	else
+		npu_region(e->b, "sequence %u, kv heads %u to %u", b, head, head + (unsigned)s->heads - 1);
+}
+
 static void emit_steps(struct emitter *e)
 {
 	const struct paged *p = &e->p;
 	struct step now = step_at(p, (struct step){ 0 }), before = now, next = now;
-	struct npu_fill ones = { .dst = e->ones, .imm = 1, .rows = 1, .cols = (uint32_t)(p->group * p->tile_q) };
+	struct npu_fill ones = {
+		.dst = e->ones, .imm = 1, .rows = 1, .cols = (uint32_t)(p->at_once * p->group * p->tile_q)
+	};
 	bool more = true;
 	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = ones }, NULL);
 	paged_append(e, e->next_append++);
@@ -281,7 +308,7 @@ static void emit_steps(struct emitter *e)
 	while (more && !npu_builder_failed(e->b)) {
 		more = advance(p, &next);
 		if (now.opens)
-			npu_region(e->b, "sequence %u, kv head %u", (unsigned)now.b, (unsigned)now.head);
+			begin_region(e, &now);
 		if (more)
 			load_next(e, &next);
 		paged_load_v(e, &now);

@@ -22,6 +22,7 @@ enum paged_mode { PAGED_PLAIN, PAGED_VECTOR, PAGED_MATRIX };
 struct paged {
 	uint64_t batch, seq, seq_min, heads, kv_heads, dim, page, chunk, tile_q, tile_kv, splits, seed;
 	uint64_t group;     /* query heads of a kv head */
+	uint64_t at_once;   /* kv heads of a tile */
 	uint64_t halves;    /* scales of a head and token, of K and of V: 1 or 2 */
 	uint64_t row_bytes; /* a token of a head */
 	unsigned buffers;
@@ -90,6 +91,9 @@ extern const char *const paged_gathers[];  /* together|apart */
 		.meaning = "K and V of a tile by one instruction that brings them apart, where pages allow it, or by " \
 			   "one each"                                                                                  \
 	}
+#define PAGED_PARAM_AT_ONCE                                                                                            \
+	PARAM_DERIVED("heads_at_once", 1, MAX_HEADS, "head",                                                           \
+		      "kv heads that a tile takes together: their blocks of a page follow one another in DRAM")
 #define PAGED_PARAM_SPLITS                                                                                             \
 	PARAM_INT("splits", 1, 1, 64, "part", "parts of the keys with a softmax of their own, merged at the end")
 #define PAGED_PARAM_SEED PARAM_INT("seed", 1, 0, INT32_MAX, "", "decides lengths and the order of the pages")

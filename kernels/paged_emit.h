@@ -11,11 +11,11 @@ enum { STATE_MAX = 0, STATE_SUM = 1, STATE_RESCALE = 2, STATE_VECTORS = 3 };
  * gather then takes much longer than what it waits for its table. */
 enum { STAGED = 16, PART = 64, WIDEST_KV = 512 };
 
-/* One tile of keys of one unit. */
+/* One tile of keys of one unit, which is `heads` kv heads from `head` on. */
 struct step {
 	uint64_t b, head, i, j, unit, number;
-	uint64_t rows, keys; /* query rows of a head; keys */
-	uint64_t tile;       /* of the unit */
+	uint64_t heads, rows, keys; /* kv heads; query rows of a head; keys */
+	uint64_t tile;              /* of the unit */
 	uint64_t split;
 	bool opens, closes; /* the unit */
 	bool first;         /* of its split */
@@ -28,6 +28,7 @@ struct emitter {
 	struct npu_dram Q, K_new, V_new, O, pool, scales;
 	uint32_t *tables;
 	uint64_t k_part, q_part, p_part; /* bytes before the scales in a buffer of k or v, q8, p8 */
+	uint64_t k_head, scale_head;     /* bytes from one kv head to the next: of k or v, of their scales */
 	uint64_t fresh_q, fresh_scales;  /* offsets of what is quantised in a buffer of new tokens */
 	uint64_t staged;                 /* tokens of it */
 	uint32_t state_stride;
@@ -71,6 +72,7 @@ static inline struct step step_at(const struct paged *p, struct step s)
 	uint64_t end = keys_of(p, paged_length(p, s.b), s.i), tiles = tiles_of(end, p->tile_kv),
 		 n = splits_of(p, tiles);
 	s.rows = least(p->tile_q, p->chunk - s.i);
+	s.heads = least(p->at_once, p->kv_heads - s.head);
 	s.j = s.tile * p->tile_kv;
 	s.keys = least(p->tile_kv, end - s.j);
 	s.opens = s.tile == 0;
@@ -94,9 +96,9 @@ static inline bool advance(const struct paged *p, struct step *s)
 		next.i += p->tile_q;
 		if (next.i >= p->chunk) {
 			next.i = 0;
-			next.head++;
+			next.head += p->at_once;
 		}
-		if (next.head == p->kv_heads) {
+		if (next.head >= p->kv_heads) {
 			next.head = 0;
 			next.b++;
 		}
@@ -114,12 +116,18 @@ static inline uint64_t active_splits(const struct paged *p, const struct step *s
 
 static inline bool is_in_last_unit(const struct paged *p, const struct step *s)
 {
-	return s->head == p->kv_heads - 1 && s->i + p->tile_q >= p->chunk;
+	return s->head + s->heads == p->kv_heads && s->i + p->tile_q >= p->chunk;
+}
+
+/* Rows of one kv head, and of all of the unit. */
+static inline uint64_t head_rows(const struct paged *p, const struct step *s)
+{
+	return p->group * s->rows;
 }
 
 static inline uint64_t rows_of(const struct paged *p, const struct step *s)
 {
-	return p->group * s->rows;
+	return s->heads * head_rows(p, s);
 }
 
 /* Units and tiles of the program, counted as far as buffers have use for: no further than MANY. */
@@ -133,8 +141,9 @@ static inline struct totals totals_of(const struct paged *p)
 	struct totals t = { 0 };
 	for (uint64_t b = 0; b < p->batch && t.units < MANY; b++)
 		for (uint64_t i = 0; i < p->chunk && t.units < MANY; i += p->tile_q) {
-			t.units += p->kv_heads;
-			t.tiles += p->kv_heads * tiles_of(keys_of(p, paged_length(p, b), i), p->tile_kv);
+			t.units += tiles_of(p->kv_heads, p->at_once);
+			t.tiles +=
+			    tiles_of(p->kv_heads, p->at_once) * tiles_of(keys_of(p, paged_length(p, b), i), p->tile_kv);
 		}
 	return t;
 }
@@ -146,6 +155,7 @@ static inline bool is_masked(const struct paged *p, const struct step *s)
 	return s->j + s->keys > paged_length(p, s->b) - p->chunk + s->i + 1;
 }
 
+/* Pairs of a query and a key of one kv head that the mask hides. */
 static inline uint64_t hidden_of(const struct paged *p, const struct step *s)
 {
 	uint64_t hidden = 0;
@@ -171,7 +181,14 @@ static inline uint32_t scales_apart(const struct paged *p, const struct step *s,
 
 static inline uint32_t p8_at(const struct emitter *e, const struct step *s, uint64_t part)
 {
-	return e->p_at[s->number % 2] + (uint32_t)(part * part_of(e->p_part + e->p.group * e->p.tile_q * 4));
+	return e->p_at[s->number % 2] +
+	       (uint32_t)(part * part_of(e->p_part + e->p.at_once * e->p.group * e->p.tile_q * 4));
+}
+
+/* Bytes of k or v of a kv head as the vector engine makes them. */
+static inline uint64_t converted_head(const struct paged *p)
+{
+	return part_of(p->tile_kv * p->dim * 2);
 }
 
 static inline uint32_t acc_at(const struct emitter *e, uint64_t split)

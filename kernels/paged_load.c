@@ -184,18 +184,19 @@ struct npu_dma paged_query_rows(const struct emitter *e, struct npu_dram t, cons
 	return (struct npu_dma){
 		.local = local,
 		.dram = t.addr + head * p->dim * 2,
-		.rows = (uint32_t)p->group,
+		.rows = (uint32_t)(s->heads * p->group),
 		.cols = (uint32_t)(s->rows * p->dim),
 		.dtype = NPU_FP16,
 		.dram_stride = (uint32_t)(p->chunk * p->dim * 2),
 	};
 }
 
-static void gather_scales(const struct emitter *e, const struct step *s, unsigned half, uint32_t at,
+/* Scales of kv head `h` of the unit. */
+static void gather_scales(const struct emitter *e, const struct step *s, uint64_t h, unsigned half, uint32_t at,
 			  struct npu_semaphore full)
 {
 	for (uint64_t part = 0; part < e->p.halves; part++) {
-		struct npu_paged scales = scale_rows(e, s->b, half, s->head, part, s->j, s->keys,
+		struct npu_paged scales = scale_rows(e, s->b, half, s->head + h, part, s->j, s->keys,
 						     at + (uint32_t)part * scales_apart(&e->p, s, half));
 		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = scales },
 			 &(struct npu_order){ .post = { part == e->p.halves - 1 ? full : NPU_NO_SEMAPHORE } });
@@ -269,29 +270,40 @@ static void gather_both(const struct emitter *e, const struct step *s, struct np
 	}
 }
 
-static void load_together(struct emitter *e, const struct step *s)
+/* K and V of kv head `h` of the unit, and their scales. */
+static void load_head(struct emitter *e, const struct step *s, uint64_t h, struct npu_order order)
 {
 	const struct paged *p = &e->p;
 	struct slot k = ring_at(&e->k, s->number), v = ring_at(&e->v, s->number);
-	bool plain = p->mode == PAGED_PLAIN, taken = load_q(e, s, v.free);
-	struct npu_order order = { .wait = { taken ? NPU_NO_SEMAPHORE : v.free, new_tokens(e, s) },
-				   .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
-	gather_both(e, s, token_rows(e, s->b, 0, s->head, 0, 1, 0), k.at, v.at, order);
-	if (plain)
+	uint32_t at = (uint32_t)(h * e->k_head), scales_at = (uint32_t)(h * e->scale_head);
+	gather_both(e, s, token_rows(e, s->b, 0, s->head + h, 0, 1, 0), k.at + at, v.at + at, order);
+	if (p->mode == PAGED_PLAIN)
 		return;
 	/* On the matrix engine k waits for its scales, on the vector engine p for those of v. */
-	uint32_t k_scales = k.at + (uint32_t)e->k_part, v_scales = v.at + (uint32_t)e->k_part;
+	uint32_t k_scales = k.at + (uint32_t)e->k_part + scales_at, v_scales = v.at + (uint32_t)e->k_part + scales_at;
 	struct npu_order ready = { .post = { k.full } };
 	if (p->mode == PAGED_MATRIX) {
-		v_scales = ring_at(&e->vs, s->number).at;
+		v_scales = ring_at(&e->vs, s->number).at + scales_at;
 		ready.post[1] = ring_at(&e->vs, s->number).full;
 	}
 	if (p->halves == 1) {
-		gather_both(e, s, scale_rows(e, s->b, 0, s->head, 0, 0, 1, 0), k_scales, v_scales, ready);
+		gather_both(e, s, scale_rows(e, s->b, 0, s->head + h, 0, 0, 1, 0), k_scales, v_scales, ready);
 		return;
 	}
-	gather_scales(e, s, 0, k_scales, p->mode == PAGED_MATRIX ? ready.post[0] : NPU_NO_SEMAPHORE);
-	gather_scales(e, s, 1, v_scales, ready.post[p->mode == PAGED_MATRIX]);
+	gather_scales(e, s, h, 0, k_scales, p->mode == PAGED_MATRIX ? ready.post[0] : NPU_NO_SEMAPHORE);
+	gather_scales(e, s, h, 1, v_scales, ready.post[p->mode == PAGED_MATRIX]);
+}
+
+static void load_together(struct emitter *e, const struct step *s)
+{
+	struct slot k = ring_at(&e->k, s->number), v = ring_at(&e->v, s->number);
+	bool plain = e->p.mode == PAGED_PLAIN, taken = load_q(e, s, v.free);
+	struct npu_order order = { .wait = { taken ? NPU_NO_SEMAPHORE : v.free, new_tokens(e, s) },
+				   .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
+	for (uint64_t h = 0; h < s->heads; h++) {
+		load_head(e, s, h, order);
+		memset(order.wait, 0, sizeof order.wait);
+	}
 }
 
 void paged_load_k(struct emitter *e, const struct step *s)
@@ -303,28 +315,34 @@ void paged_load_k(struct emitter *e, const struct step *s)
 		return;
 	}
 	bool taken = load_q(e, s, k.free);
-	struct npu_paged rows = token_rows(e, s->b, 0, s->head, s->j, s->keys, k.at);
-	rows.transpose = !array_turns_k(e);
-	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows },
-		 &(struct npu_order){ .wait = { taken ? NPU_NO_SEMAPHORE : k.free, new_tokens(e, s) },
-				      .post = { plain ? k.full : NPU_NO_SEMAPHORE } });
-	if (!plain)
-		gather_scales(e, s, 0, k.at + (uint32_t)e->k_part, k.full);
+	struct npu_order order = { .wait = { taken ? NPU_NO_SEMAPHORE : k.free, new_tokens(e, s) },
+				   .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
+	for (uint64_t h = 0; h < s->heads; h++) {
+		uint32_t at = k.at + (uint32_t)(h * e->k_head);
+		struct npu_paged rows = token_rows(e, s->b, 0, s->head + h, s->j, s->keys, at);
+		rows.transpose = !array_turns_k(e);
+		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows }, &order);
+		if (!plain)
+			gather_scales(e, s, h, 0, k.at + (uint32_t)(e->k_part + h * e->scale_head), k.full);
+		memset(order.wait, 0, sizeof order.wait);
+	}
 }
 
 void paged_load_v(const struct emitter *e, const struct step *s)
 {
+	const struct paged *p = &e->p;
 	struct slot v = ring_at(&e->v, s->number);
-	if (e->p.together)
-		return;
-	struct npu_paged rows = token_rows(e, s->b, 1, s->head, s->j, s->keys, v.at);
-	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows },
-		 &(struct npu_order){ .wait = { v.free },
-				      .post = { e->p.mode == PAGED_PLAIN ? v.full : NPU_NO_SEMAPHORE } });
-	if (e->p.mode == PAGED_VECTOR)
-		gather_scales(e, s, 1, v.at + (uint32_t)e->k_part, v.full);
-	if (e->p.mode == PAGED_MATRIX) {
-		struct slot vs = ring_at(&e->vs, s->number);
-		gather_scales(e, s, 1, vs.at, vs.full);
+	for (uint64_t h = 0; h < s->heads && !p->together; h++) {
+		uint32_t at = v.at + (uint32_t)(h * e->k_head), scales_at = (uint32_t)(h * e->scale_head);
+		struct npu_paged rows = token_rows(e, s->b, 1, s->head + h, s->j, s->keys, at);
+		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = rows },
+			 &(struct npu_order){ .wait = { h == 0 ? v.free : NPU_NO_SEMAPHORE },
+					      .post = { p->mode == PAGED_PLAIN ? v.full : NPU_NO_SEMAPHORE } });
+		if (p->mode == PAGED_VECTOR)
+			gather_scales(e, s, h, 1, v.at + (uint32_t)e->k_part + scales_at, v.full);
+		if (p->mode == PAGED_MATRIX) {
+			struct slot vs = ring_at(&e->vs, s->number);
+			gather_scales(e, s, h, 1, vs.at + scales_at, vs.full);
+		}
 	}
 }

@@ -42,28 +42,35 @@ static uint64_t expect_gathers(const struct paged *p, uint64_t j, uint64_t keys,
 	return alone + pairs * both;
 }
 
-/* The units of all kv heads over queries [i, i + rows) of sequence b. */
-static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
+/* Instructions of a unit of `heads` kv heads, but for its gathers. */
+static uint64_t expect_unit(const struct paged *p, uint64_t heads, uint64_t tiles, uint64_t splits, uint64_t masked)
 {
-	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
-	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0;
-	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, halves = p->halves;
-	uint64_t insns = 2 + (splits > 1 ? 4 * splits + 2 : 2); /* q, o, what divides */
-	for (uint64_t j = 0; j < end; j += p->tile_kv)
-		insns += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
-	insns += tiles + tiles + masked * (p->group - 1); /* scores, softmax */
+	uint64_t insns = 2 + (splits > 1 ? 4 * splits + 2 : 2);           /* q, o, what divides */
+	insns += heads * tiles + tiles + masked * (heads * p->group - 1); /* scores, softmax */
 	insns += p->softcap > 0 ? tiles : 0;
 	/* On the array: q8; scales of q, weights and p8, their product and sum; rescales and additions. Else product;
 	 * rescales. */
 	if (p->mode == PAGED_MATRIX)
-		insns += 1 + tiles * (1 + 4 * halves) + 2 * (tiles - splits);
-	else
-		insns += tiles + tiles - 1 + (p->mode == PAGED_VECTOR ? 2 * halves * tiles : 0);
-	x->instructions += p->kv_heads * insns;
+		return insns + 1 + tiles * (1 + p->halves * (2 + 2 * heads)) + 2 * (tiles - splits);
+	return insns + heads * tiles + tiles - 1 + (p->mode == PAGED_VECTOR ? 2 * heads * p->halves * tiles : 0);
+}
+
+/* The units of all kv heads over queries [i, i + rows) of sequence b. */
+static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
+{
+	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
+	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0, gathers = 0;
+	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, rest = p->kv_heads % p->at_once;
+	for (uint64_t j = 0; j < end; j += p->tile_kv)
+		gathers += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
+	x->instructions +=
+	    p->kv_heads * gathers + p->kv_heads / p->at_once * expect_unit(p, p->at_once, tiles, splits, masked);
+	if (rest)
+		x->instructions += expect_unit(p, rest, tiles, splits, masked);
 	x->macs += 2 * p->heads * rows * end * p->dim;
 	x->useful_macs += 2 * p->heads * (rows * end - rows * (rows - 1) / 2) * p->dim;
 	x->dram_read_bytes +=
-	    p->kv_heads * (2 * end * (p->row_bytes + (p->mode == PAGED_PLAIN ? 0 : 2 * halves)) + 4 * entries);
+	    p->kv_heads * (2 * end * (p->row_bytes + (p->mode == PAGED_PLAIN ? 0 : 2 * p->halves)) + 4 * entries);
 }
 
 struct npu_expect paged_expect(const struct npu_kernel *k, const struct npu_args *args)
@@ -237,6 +244,66 @@ static bool choose_gather(const struct npu_kernel *k, const struct npu_capacity 
 	return choose_tiles(k, capacity, args, err);
 }
 
+/* All buffers fit, with the second ones. */
+static bool fits(const struct npu_capacity *capacity, const struct npu_args *args)
+{
+	struct npu_builder *b = npu_builder_new("decode_attention_paged", capacity);
+	bool ok = b && try_decode(b, args) && !npu_builder_failed(b) && !npu_builder_unpaired(b);
+	if (b)
+		npu_builder_discard(b);
+	return ok;
+}
+
+/* Gathers of AT_ONCE kv heads follow one another through a page. Where there are more than a PAIR of channels, half of
+ * them serve one tile: its gathers keep to one page at a time, those of the next tile come as these end, and a third
+ * buffer is there for them while the tile before is worked on. */
+enum { AT_ONCE = 8, PAIR = 2 };
+
+/* Several heads side by side, in tiles of fewer tokens, as long as these fill the array: K and V of a page are one run
+ * of bytes, products of different heads do not wait for one another, and less remains to be done when the last tile has
+ * come. False, and nothing is chosen, where they cannot come together or have no second buffers. */
+static bool choose_heads(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args)
+{
+	int gather = npu_param_index(k, "gather"), tile = npu_param_index(k, "tile_kv"),
+	    at_once = npu_param_index(k, "heads_at_once");
+	if (k != &npu_decode_attention_paged || (args->named[gather] && args->value[gather]))
+		return false;
+	bool many = capacity->load_channels > PAIR;
+	uint64_t most = many ? least(capacity->load_channels / 2, AT_ONCE) : AT_ONCE;
+	uint64_t room = many ? 2 * WIDEST_KV : WIDEST_KV, page = (uint64_t)npu_arg(k, args, "page", 1);
+	uint64_t kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", 1);
+	for (uint64_t heads = most; heads > 1; heads /= 2) {
+		struct npu_args chosen = *args;
+		uint64_t units = tiles_of(kv_heads, heads), keys = tiles_of(room / heads, page) * page;
+		chosen.value[gather] = 0;
+		derive(k, &chosen, "heads_at_once", (int64_t)tiles_of(kv_heads, units));
+		derive(k, &chosen, "tile_kv", (int64_t)keys);
+		struct paged p = paged_of(k, &chosen);
+		if (p.mode != PAGED_PLAIN || p.at_once < 2 || why_apart(&p, capacity))
+			return false;
+		if (keys < capacity->array_cols || (!args->named[at_once] && p.tile_kv * p.at_once > room))
+			continue;
+		if (fits(capacity, &chosen)) {
+			*args = chosen;
+			return true;
+		}
+		if (args->named[at_once] && args->named[tile])
+			return false;
+	}
+	return false;
+}
+
+static bool within_instructions(const struct npu_kernel *k, const struct npu_args *args, struct npu_error *err)
+{
+	/* Counted only so far: whoever asks for more would wait for the number. */
+	if (paged_expect(k, args).instructions > NPU_MAX_INSNS)
+		return npu_fail(
+		    err, NPU_ERR_FIT,
+		    "%s: more than %s instructions: larger tiles, fewer sequences or shorter lengths need fewer",
+		    k->name, npu_count_text(NPU_MAX_INSNS).text);
+	return true;
+}
+
 bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
 		   struct npu_error *err)
 {
@@ -245,6 +312,10 @@ bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capaci
 	int64_t seq = npu_arg(k, args, "seq", 1), seq_min, heads = npu_arg(k, args, "heads", 1);
 	int64_t kv_heads = npu_arg(k, args, "kv_heads", 1), chunk = npu_arg(k, args, "chunk", 1);
 	derive(k, args, "seq_min", seq);
+	if (k == &npu_decode_attention_paged) {
+		derive(k, args, "heads_at_once", 1);
+		derive(k, args, "buffering", buffering_of(capacity));
+	}
 	seq_min = npu_arg(k, args, "seq_min", seq);
 	if (heads % kv_heads)
 		return npu_fail(err, NPU_ERR_VALUE, "kv_heads=%" PRId64 ": must divide heads=%" PRId64, kv_heads,
@@ -267,13 +338,9 @@ bool paged_resolve(const struct npu_kernel *k, const struct npu_capacity *capaci
 		return npu_fail(err, NPU_ERR_VALUE,
 				"tile_kv=%" PRIu64 ": must be at most %d with dequant=matrix, whose sums are int32",
 				p.tile_kv, MOST_INTEGER_KEYS);
+	if (choose_heads(k, capacity, args))
+		return within_instructions(k, args, err);
 	if (!choose_gather(k, capacity, args, err))
 		return false;
-	/* Counted only so far: whoever asks for more would wait for the number. */
-	if (paged_expect(k, args).instructions > NPU_MAX_INSNS)
-		return npu_fail(
-		    err, NPU_ERR_FIT,
-		    "%s: more than %s instructions: larger tiles, fewer sequences or shorter lengths need fewer",
-		    k->name, npu_count_text(NPU_MAX_INSNS).text);
-	return true;
+	return within_instructions(k, args, err);
 }

@@ -37,6 +37,7 @@ struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
 	p.tile_q = tile_within((uint64_t)npu_arg(k, args, "tile_q", 1), p.chunk);
 	p.tile_kv = tile_within((uint64_t)npu_arg(k, args, "tile_kv", 1), p.seq);
 	p.group = p.heads / p.kv_heads;
+	p.at_once = tile_within((uint64_t)npu_arg(k, args, "heads_at_once", 1), p.kv_heads);
 	p.row_bytes = npu_dtype_bytes(p.kv, p.dim);
 	p.mode = p.kv == NPU_FP16 ? PAGED_PLAIN : npu_arg(k, args, "dequant", 0) ? PAGED_MATRIX : PAGED_VECTOR;
 	p.halves = p.mode != PAGED_PLAIN && p.scope == PAGED_HALF ? 2 : 1;

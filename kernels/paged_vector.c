@@ -5,21 +5,23 @@
 #include "kernels/attn.h"
 #include "kernels/paged_emit.h"
 
-/* To fp16, a part of the columns at a time, as each has scales of its own. K that the DMA has turned has a scale a
- * column. */
-static void dequantise(const struct emitter *e, const struct step *s, uint32_t from, uint32_t to, bool turned,
-		       struct npu_order order)
+/* Kv head `h` of the unit to fp16, a part of the columns at a time, as each has scales of its own. K that the DMA has
+ * turned has a scale a column. */
+static void dequantise(const struct emitter *e, const struct step *s, uint64_t h, uint32_t from, uint32_t to,
+		       bool turned, struct npu_order order)
 {
 	const struct paged *p = &e->p;
 	uint64_t cols = p->dim / p->halves;
+	uint32_t at = from + (uint32_t)(h * e->k_head), scales = from + (uint32_t)(e->k_part + h * e->scale_head);
+	to += (uint32_t)(h * converted_head(p));
 	for (uint64_t part = 0; part < p->halves; part++) {
 		bool begins = part == 0, ends = part == p->halves - 1;
 		uint64_t skipped =
 		    turned ? part * cols * npu_dtype_bytes(p->kv, s->keys) : part * npu_dtype_bytes(p->kv, cols);
 		struct npu_quant convert = {
 			.dst = to + (uint32_t)(turned ? part * cols * s->keys * 2 : part * cols * 2),
-			.a = from + (uint32_t)skipped,
-			.scales = from + (uint32_t)e->k_part + (uint32_t)part * scales_apart(p, s, 1),
+			.a = at + (uint32_t)skipped,
+			.scales = scales + (uint32_t)part * scales_apart(p, s, 1),
 			.rows = (uint32_t)(turned ? cols : s->keys),
 			.cols = (uint32_t)(turned ? s->keys : cols),
 			.scale = turned ? NPU_SCALE_COL : NPU_SCALE_ROW,
@@ -38,18 +40,28 @@ static void dequantise(const struct emitter *e, const struct step *s, uint32_t f
 	}
 }
 
+/* The array takes them one by one, so each is told of. */
 static void dequantise_k(const struct emitter *e, const struct step *s)
 {
 	struct slot k = ring_at(&e->k, s->number);
-	dequantise(e, s, k.at, e->k16[s->number % 2], !array_turns_k(e),
-		   (struct npu_order){ .wait = { k.full }, .post = { k.free, e->k16_full } });
+	for (uint64_t h = 0; h < s->heads; h++)
+		dequantise(
+		    e, s, h, k.at, e->k16[s->number % 2], !array_turns_k(e),
+		    (struct npu_order){ .wait = { k.full },
+					.post = { e->k16_full, h == s->heads - 1 ? k.free : NPU_NO_SEMAPHORE } });
 }
 
 static void dequantise_v(const struct emitter *e, const struct step *s, struct npu_semaphore ready)
 {
 	struct slot v = ring_at(&e->v, s->number);
-	dequantise(e, s, v.at, e->v16[s->number % 2], false,
-		   (struct npu_order){ .wait = { v.full }, .post = { v.free, ready } });
+	for (uint64_t h = 0; h < s->heads; h++) {
+		struct npu_order order = { .wait = { v.full } };
+		if (h == s->heads - 1) {
+			order.post[0] = v.free;
+			order.post[1] = ready;
+		}
+		dequantise(e, s, h, v.at, e->v16[s->number % 2], false, order);
+	}
 }
 
 /* Rows of q to int8, each with a scale of its own. */
@@ -89,7 +101,7 @@ static void softmax(const struct emitter *e, const struct step *s, struct npu_se
 {
 	const struct paged *p = &e->p;
 	bool masked = is_masked(p, s), wide = p->mode == PAGED_MATRIX;
-	uint64_t heads = masked ? p->group : 1, rows = rows_of(p, s) / heads;
+	uint64_t heads = masked ? s->heads * p->group : 1, rows = rows_of(p, s) / heads;
 	uint64_t at = paged_length(p, s->b) - p->chunk + s->i;
 	if (p->softcap > 0) {
 		attn_cap_scores(e->b, p->scale, p->softcap, e->s[s->number % 2], (uint32_t)rows_of(p, s),
@@ -137,15 +149,19 @@ static void softmax_of_integers(const struct emitter *e, const struct step *s)
 		bool ends = part == p->halves - 1;
 		/* The scores are no longer wanted: weights of another half of v take their place. */
 		uint32_t to = ends ? e->p32 : scores;
-		elementwise(e, NPU_OP_VMUL,
-			    (struct npu_ew){ .dst = to,
-					     .a = e->p32,
-					     .b = vs.at + (uint32_t)part * scales_apart(p, s, 1),
-					     .rows = rows,
-					     .cols = keys,
-					     .b_type = NPU_FP16,
-					     .b_bcast = NPU_BCAST_ROW },
-			    (struct npu_order){ .wait = { part == 0 ? vs.full : NPU_NO_SEMAPHORE } });
+		for (uint64_t h = 0; h < s->heads; h++) {
+			uint32_t row = (uint32_t)(h * head_rows(p, s) * s->keys * 4);
+			elementwise(e, NPU_OP_VMUL,
+				    (struct npu_ew){ .dst = to + row,
+						     .a = e->p32 + row,
+						     .b = vs.at + (uint32_t)(h * e->scale_head) +
+							  (uint32_t)part * scales_apart(p, s, 1),
+						     .rows = (uint32_t)head_rows(p, s),
+						     .cols = keys,
+						     .b_type = NPU_FP16,
+						     .b_bcast = NPU_BCAST_ROW },
+				    (struct npu_order){ .wait = { part == 0 ? vs.full : NPU_NO_SEMAPHORE } });
+		}
 		struct npu_quant quantise = {
 			.dst = p8_at(e, s, part),
 			.a = to,

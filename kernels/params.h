@@ -16,6 +16,12 @@ extern const char *const param_masks[];     /* none|causal|padding|window */
 extern const char *const param_flag[];      /* 0|1 */
 extern const char *const param_hidden[];    /* skip|compute */
 
+/* The default of PARAM_BUFFERING_BY_CHANNELS. */
+static inline int64_t buffering_of(const struct npu_capacity *c)
+{
+	return c->load_channels > 2 ? 2 : 1;
+}
+
 static inline enum npu_dtype dtype_of(int64_t choice)
 {
 	return choice == 0 ? NPU_FP16 : choice == 1 ? NPU_BF16 : NPU_INT8;
@@ -42,6 +48,14 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 #define PARAM_BUFFERING                                                                                                \
 	PARAM_CHOICE("buffering", 1, param_buffering,                                                                  \
 		     "buffers for what is loaded: 1, 2 (ping-pong) or 3; results have no more than 2")
+/* Likewise, where more channels load than two tiles keep busy. */
+#define PARAM_BUFFERING_BY_CHANNELS                                                                                    \
+	{                                                                                                              \
+		.name = "buffering", .type = NPU_PARAM_CHOICE, .choices = param_buffering, .derived = true,            \
+		.unit = "",                                                                                            \
+		.meaning = "buffers for what is loaded: 1, 2 (ping-pong) or 3; results have no more than 2; default "  \
+			   "triple with more than two load channels and nothing to convert, else double"               \
+	}
 #define PARAM_OPERANDS PARAM_CHOICE("dtype", 0, param_operands, "element type of the operands")
 #define PARAM_FLOATS   PARAM_CHOICE("dtype", 0, param_floats, "element type of the operands")
 

@@ -190,13 +190,22 @@ static const struct {
 	{ "gelu", "rows=100 cols=300 tile_rows=16" },
 	{ "softcap", "rows=100 cols=300 tile_rows=16" },
 	{ "embedding", "rows=100 cols=300 tile_rows=16" },
-	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64" },
-	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 splits=2" },
+	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 heads_at_once=1" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=300 heads=8 kv_heads=4 tile_kv=64 heads_at_once=2 splits=2" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=300 heads=10 kv_heads=5 tile_kv=64 heads_at_once=3 gather=apart" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 gather=apart" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int8" },
-	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int4 dequant=matrix kv_group=half" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 kv=int8" },
+	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 "
+				    "kv=int4 dequant=matrix kv_group=half" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int4 dequant=matrix kv_group=half" },
 	{ "prefill_attention_paged", "batch=2 seq=200 chunk=100 heads=4 kv_heads=2 tile_q=32 tile_kv=32" },
-	{ "prefill_attention_paged", "batch=2 seq=400 seq_min=90 chunk=90 heads=4 kv_heads=2 tile_q=32 tile_kv=100 kv=int8" },
+	{ "prefill_attention_paged",
+	  "batch=2 seq=400 seq_min=90 chunk=90 heads=4 kv_heads=2 tile_q=32 tile_kv=100 kv=int8" },
 };
 enum { SEVERAL_TILES = sizeof several_tiles / sizeof several_tiles[0] };
 
@@ -209,6 +218,7 @@ START_TEST(without_any_one_semaphore_there_is_a_race)
 	char text[200], why[200];
 	npu_args_init(k, &args);
 	args.value[npu_param_index(k, "buffering")] = _i % 3;
+	args.named[npu_param_index(k, "buffering")] = true;
 	snprintf(text, sizeof text, "%s", several_tiles[_i / 3].assignments);
 	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
 		ck_assert(npu_args_set(k, &args, word, &err));

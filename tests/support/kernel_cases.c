@@ -252,6 +252,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	struct case_rng own = *r;
 	if (npu_param_index(k, "softcap") >= 0 && !case_below(&own, 3))
 		set(k, args, "softcap", 1 + case_below(&own, 60));
+	if (npu_param_index(k, "heads_at_once") >= 0 && case_below(&own, 3))
+		set(k, args, "heads_at_once", 1 + case_below(&own, 4));
 	/* int8 sums may be the result, which has no bias. */
 	if (npu_param_index(k, "weights") >= 0 && npu_arg(k, args, "dtype", 0) < 2 && npu_arg(k, args, "k", 0) > 0)
 		set(k, args, "bias", case_below(&own, 2));
