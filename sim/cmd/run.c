@@ -352,7 +352,7 @@ const struct cli_command cmd_run = {
 		"  npusim run ./mine.so rows=128 --values\n"
 		"\n"
 		"tile=auto chooses the tiles (and the order) that nobody named: those with the least DRAM traffic by the kernel's closed "
-		"form, and of these the fastest in a short simulation. check and emit take it, too.\n"
+		"form, and of these the fastest in a short simulation, unless the kernel's own choice is faster on the whole. check and emit take it, too.\n"
 		"\n"
 		"With --values the program is also executed. Inputs come from --tensor files (raw bytes, little-endian, as they "
 		"lie in DRAM) or from --seed; every output of a kernel, and every output of a text file that says what it should "
