@@ -55,8 +55,9 @@ static int axis_of(const struct sweep_space *s, bool hardware, int but)
 	return found;
 }
 
-/* More cells than this on a side are put together, more labels than that would be printed over each other. */
-enum { MOST_CELLS = 400, MOST_LABELS = 16 };
+/* More cells than this on a side are put together, more labels than that would be printed over each other, and in more
+ * cells no numbers would be. */
+enum { MOST_CELLS = 400, MOST_LABELS = 16, MOST_WRITTEN = 10 };
 
 /* An axis in a chart. */
 struct scale {
@@ -141,6 +142,35 @@ static void put_value(FILE *f, double v)
 		fprintf(f, " %.12g", v);
 }
 
+/* ---- units ---- */
+
+/* How a figure is written in a chart: as so many of a unit, with k, M and G where numbers are long. */
+struct unit {
+	double scale;
+	char label[128];    /* "sram.peak_bytes, KiB" */
+	const char *format; /* of gnuplot */
+};
+
+static struct unit unit_of(const struct sweep_rows *r, unsigned figure)
+{
+	const char *name = r->names[figure], *unit = sweep_figures[sweep_figure_find(name)].unit, *shown = "";
+	struct unit u = { .scale = 1 };
+	double most = 0;
+	for (uint64_t i = 0; i < r->n; i++)
+		most = fmax(most, fabs(sweep_rows_figure(r, &r->row[i], figure)));
+	if (strcmp(unit, "byte") == 0) {
+		u.scale = most >= 0x1p23 ? 0x1p-20 : 0x1p-10;
+		shown = most >= 0x1p23 ? ", MiB" : ", KiB";
+	} else if (strcmp(unit, "ratio") == 0) {
+		u.scale = 100;
+		shown = ", %";
+	}
+	/* All others have their unit in their name. */
+	snprintf(u.label, sizeof u.label, "%s%s", name, shown);
+	u.format = most * u.scale >= 10000 ? "%.1s%c" : "%.4g";
+	return u;
+}
+
 /* ---- scripts ---- */
 
 static void terminal(FILE *f, const struct plot *p, const char *name, bool svg, unsigned width, unsigned height)
@@ -165,6 +195,7 @@ static bool heatmap(struct plot *p, FILE *f)
 	if (x < 0 || y < 0)
 		return false;
 	struct scale across = scale_of(s, x), up = scale_of(s, y);
+	struct unit unit = unit_of(&p->rows, 0);
 	double *cells = best_of_cells(p, &across, &up);
 	if (!cells)
 		return false;
@@ -177,7 +208,7 @@ static bool heatmap(struct plot *p, FILE *f)
 	for (uint32_t j = 0; j < up.cells; j++) {
 		put_label(f, s, &up, j);
 		for (uint32_t i = 0; i < across.cells; i++)
-			put_value(f, cells[(size_t)j * across.cells + i]);
+			put_value(f, unit.scale * cells[(size_t)j * across.cells + i]);
 		fputc('\n', f);
 	}
 	free(cells);
@@ -187,9 +218,16 @@ static bool heatmap(struct plot *p, FILE *f)
 		set(f, "title", "best %s of all other axes", p->rows.names[0]);
 		set(f, "xlabel", "%s", s->axes[x].name);
 		set(f, "ylabel", "%s", s->axes[y].name);
-		set(f, "cblabel", "%s", p->rows.names[0]);
-		fprintf(f, "set palette defined (0 '#1b5e8c', 1 '#6fb7a0', 2 '#f2e394', 3 '#d9673a')\n"
-			   "plot $map matrix rowheaders columnheaders using 1:2:3 with image pixels notitle\nreset\n");
+		set(f, "cblabel", "%s", unit.label);
+		set(f, "format cb", "%s", unit.format);
+		fprintf(f, "set palette defined (0 '#4a90c2', 1 '#7fc4ad', 2 '#f2e394', 3 '#e0804f')\n"
+			   "plot $map matrix rowheaders columnheaders using 1:2:3 with image pixels notitle");
+		if (across.cells <= MOST_WRITTEN && up.cells <= MOST_WRITTEN)
+			fprintf(f,
+				", $map matrix rowheaders columnheaders using 1:2:($3 == $3 ? gprintf('%s', $3) : '') "
+				"with labels notitle",
+				unit.format);
+		fputs("\nreset\n", f);
 	}
 	return true;
 }
@@ -209,17 +247,19 @@ static bool varies(const struct sweep_rows *r, unsigned figure)
 /* All points, and the front of the goal and another figure: what is on it is better than all before. */
 static void put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FILE *f)
 {
+	const double across = unit_of(r, x).scale, up = unit_of(r, 0).scale;
 	const unsigned goals[2] = { 0, x };
 	const struct sweep_row **front;
 	fprintf(f, "$all%u << EOD\n", chart);
 	for (uint64_t i = 0; i < r->n; i++)
 		if (r->row[i].status == SWEEP_RUN)
-			fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, &r->row[i], x),
-				sweep_rows_figure(r, &r->row[i], 0));
+			fprintf(f, "%.12g %.12g\n", across * sweep_rows_figure(r, &r->row[i], x),
+				up * sweep_rows_figure(r, &r->row[i], 0));
 	fprintf(f, "EOD\n$front%u << EOD\n", chart);
 	uint64_t n = sweep_front(r, goals, 2, &front);
 	for (uint64_t i = 0; i < n; i++)
-		fprintf(f, "%.12g %.12g\n", sweep_rows_figure(r, front[i], x), sweep_rows_figure(r, front[i], 0));
+		fprintf(f, "%.12g %.12g\n", across * sweep_rows_figure(r, front[i], x),
+			up * sweep_rows_figure(r, front[i], 0));
 	free(front);
 	fprintf(f, "EOD\n");
 }
@@ -237,12 +277,15 @@ static bool pareto(struct plot *p, FILE *f)
 			}
 	for (unsigned svg = 0; svg < 2 && n; svg++) {
 		terminal(f, p, pictures[1], svg, n > 1 ? 1200 : WIDTH, n > 2 ? 2 * HEIGHT : HEIGHT);
-		fprintf(f, "set multiplot layout %u,%u\nset grid\nset format '%%.1s%%c'\n", n > 2 ? 2 : 1,
-			n > 1 ? 2 : 1);
+		fprintf(f, "set multiplot layout %u,%u\nset grid\nset key bmargin horizontal\nset bmargin 5\n",
+			n > 2 ? 2 : 1, n > 1 ? 2 : 1);
 		for (unsigned k = 0; k < n; k++) {
+			struct unit across = unit_of(r, xs[k]), up = unit_of(r, 0);
 			set(f, "title", "%s against %s: what nothing beats in both", r->names[0], r->names[xs[k]]);
-			set(f, "xlabel", "%s", r->names[xs[k]]);
-			set(f, "ylabel", "%s", r->names[0]);
+			set(f, "xlabel", "%s", across.label);
+			set(f, "format x", "%s", across.format);
+			set(f, "ylabel", "%s", up.label);
+			set(f, "format y", "%s", up.format);
 			fprintf(f,
 				"plot $all%u with points pt 7 ps 0.4 lc rgb '#9db4d8' title 'points', $front%u smooth "
 				"unique with linespoints pt 7 ps 0.7 lc rgb '#c0392b' title 'front'\n",
@@ -297,13 +340,14 @@ static bool best_for_each(struct plot *p, FILE *f)
 	if (axis < 0)
 		return false;
 	struct scale across = scale_of(s, axis), one = scale_of(s, -1);
+	struct unit unit = unit_of(&p->rows, 0);
 	double *cells = best_of_cells(p, &across, &one);
 	if (!cells)
 		return false;
 	fprintf(f, "$best << EOD\n");
 	for (uint32_t i = 0; i < across.cells; i++) {
 		put_label(f, s, &across, i);
-		put_value(f, cells[i]);
+		put_value(f, unit.scale * cells[i]);
 		fputc('\n', f);
 	}
 	free(cells);
@@ -312,10 +356,17 @@ static bool best_for_each(struct plot *p, FILE *f)
 		terminal(f, p, pictures[3], svg, WIDTH, HEIGHT);
 		set(f, "title", "best %s for each %s", p->rows.names[0], s->axes[axis].name);
 		set(f, "xlabel", "%s", s->axes[axis].name);
-		set(f, "ylabel", "%s", p->rows.names[0]);
-		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\nset yrange [0:*]\n"
-			   "set grid y\nset format y '%%.4g'\n"
-			   "plot $best using 0:2:xtic(1) with boxes lc rgb '#4e9a06' notitle\nreset\n");
+		set(f, "ylabel", "%s", unit.label);
+		set(f, "format y", "%s", unit.format);
+		fprintf(
+		    f, "set style fill solid 0.8\nset boxwidth 0.6\nset yrange [0:*]\nset offsets 0, 0, graph 0.05, 0\n"
+		       "set grid y\nplot $best using 0:2:xtic(1) with boxes lc rgb '#4e9a06' notitle");
+		if (across.cells <= MOST_LABELS)
+			fprintf(
+			    f,
+			    ", $best using 0:2:($2 == $2 ? gprintf('%s', $2) : '') with labels offset 0, 0.7 notitle",
+			    unit.format);
+		fputs("\nreset\n", f);
 	}
 	return true;
 }

@@ -29,6 +29,11 @@ sed -n '/^$front0 /,/^EOD/p' s.sweep/plots/plots.gp | sed '1d;$d' | wc -l | diff
 # Against SRAM, energy and what goes over the bus; the part is the same one everywhere, so its bandwidth has no chart.
 grep -o 'against [a-z_.]*:' s.sweep/plots/pareto.svg | sort -u | xargs | diff - <(echo 'against dram.bus_bytes: against energy.total_uj: against sram.peak_bytes:') ||
     fail 'the fronts are others'
+# Bytes are in KiB, and each cell of the heat map says its cycles.
+grep -q '>sram.peak_bytes, KiB<' s.sweep/plots/pareto.svg || fail 'bytes have no unit'
+least=$(jq '[.[] | select(.status == "run" and .tile_kv == 64 and ."sram.size" == 1048576).cycles] | min' p.json | awk '{ printf "%.1f", $1 / 1000 }')
+grep -q ">${least}k<" s.sweep/plots/heatmap.svg || fail "no cell says ${least}k"
+checks=$((checks + 2))
 page=s.sweep/plots/index.html
 grep -Eq '(src|href)=["'"'"'][^#]' $page && fail 'the page needs something beside it'
 run=$(jq '[.[] | select(.status == "run")] | length' p.json)
