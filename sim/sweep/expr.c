@@ -84,6 +84,21 @@ static size_t label_length(const char *at)
 	return all > n ? all : 0;
 }
 
+/* 1 MiB: the bytes of a unit that stands apart, behind blanks, 1 where none does; *length is as far as it goes. */
+static double unit_apart(const char *at, size_t *length)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB" };
+	size_t blanks = strspn(at, " \t");
+	*length = 0;
+	for (unsigned i = 0; blanks && i < sizeof units / sizeof *units; i++)
+		if (strncmp(at + blanks, units[i], 3) == 0 && !isalnum((unsigned char)at[blanks + 3]) &&
+		    !strchr("_.", at[blanks + 3] ? at[blanks + 3] : ' ')) {
+			*length = blanks + 3;
+			return (double)((uint64_t)1024 << (10 * i));
+		}
+	return 1;
+}
+
 static bool number(struct parser *p, unsigned *out)
 {
 	size_t label = label_length(p->at);
@@ -112,9 +127,13 @@ static bool number(struct parser *p, unsigned *out)
 	double value = strtod(text, &end);
 	if (*end && !config_parse_size(text, &bytes))
 		return fail(p, p->at, "not a number; 65536, 0.5 or 1MiB would be right");
-	if (*end)
-		value = (double)bytes;
 	p->at += unit;
+	if (*end) {
+		value = (double)bytes;
+	} else {
+		value *= unit_apart(p->at, &unit);
+		p->at += unit;
+	}
 	if (!node(p, NUMBER, 0, 0, out))
 		return false;
 	p->e->nodes[*out].number = value;

@@ -147,7 +147,8 @@ static void print_estimate(const struct session *s, uint64_t left, double all, b
 		return;
 	/* Later ones know more of what they need. */
 	char text[64];
-	bool most = s->known && sweep_value(s->spec->space, 0, "sram.size", text, sizeof text);
+	bool most = s->known && s->spec->space->kind != SWEEP_MODEL &&
+		    sweep_value(s->spec->space, 0, "sram.size", text, sizeof text);
 	print_time(time, all);
 	fprintf(stderr, "%s point%s to go on %u process%s: %s %s\n", npu_count_text(left).text, left > 1 ? "s" : "",
 		s->parallel, s->parallel > 1 ? "es" : "",

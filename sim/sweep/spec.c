@@ -78,6 +78,21 @@ static bool read_count(struct spec_reader *r, const yaml_node_t *node, const cha
 	       spec_fail(r, node, "%s: 1 to %s would be right", what, npu_count_text(most).text);
 }
 
+/* What a search is about: a number, and each once. */
+static bool check_goals(struct spec_reader *r, const yaml_node_t *node)
+{
+	char *const *goals = r->space->goals;
+	for (unsigned i = 0; i < r->space->ngoals; i++) {
+		const yaml_node_t *item = spec_at(r, node->data.sequence.items.start[i]);
+		if (sweep_figures[sweep_figure_find(goals[i])].type == SWEEP_TEXT)
+			return spec_fail(r, item, "search: %s is a word, neither more nor less", goals[i]);
+		for (unsigned k = 0; k < i; k++)
+			if (strcmp(goals[i], goals[k]) == 0)
+				return spec_fail(r, item, "search: %s stands there twice", goals[i]);
+	}
+	return true;
+}
+
 /* `search: pareto`, or {pareto: [cycles, sram.peak_bytes], points: 300}. */
 static bool read_search(struct spec_reader *r, const yaml_node_t *node)
 {
@@ -93,7 +108,9 @@ static bool read_search(struct spec_reader *r, const yaml_node_t *node)
 		     p++) {
 			const char *word = yaml_scalar(spec_at(r, p->key));
 			if (word && strcmp(word, "pareto") == 0) {
-				if (!read_figures(r, spec_at(r, p->value), s->goals, &s->ngoals, SWEEP_GOALS))
+				const yaml_node_t *goals = spec_at(r, p->value);
+				if (!read_figures(r, goals, s->goals, &s->ngoals, SWEEP_GOALS) ||
+				    !check_goals(r, goals))
 					return false;
 			} else if (word && strcmp(word, "points") == 0) {
 				if (!read_count(r, spec_at(r, p->value), "points", SWEEP_MOST_POINTS, &s->budget))
@@ -114,6 +131,8 @@ static bool read_sample(struct spec_reader *r, const yaml_node_t *const top[WORD
 	s->seed = 1;
 	if (top[SAMPLE] && top[SEARCH])
 		return spec_fail(r, top[SEARCH], "sample and search: one can be");
+	if (top[SEED] && !top[SAMPLE] && !top[SEARCH])
+		return spec_fail(r, top[SEED], "seed: a sample or a search has one; a whole grid is what it is");
 	if (top[SAMPLE] && !read_count(r, top[SAMPLE], "sample", SWEEP_MOST_POINTS, &s->sample))
 		return false;
 	if (top[SEED] && !read_count(r, top[SEED], "seed", 999999999, &s->seed))

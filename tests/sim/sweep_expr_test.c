@@ -55,6 +55,7 @@ END_TEST
 START_TEST(sizes_are_bytes_and_words_are_words)
 {
 	ck_assert(holds("sram.size == 1572864 && sram.size < 2MiB && sram.size >= 1536KiB"));
+	ck_assert(holds("sram.size == 1.5 MiB && 1536 KiB == sram.size && sram.size*2 < 1 \t GiB"));
 	ck_assert(holds("buffering == double && buffering != single"));
 	ck_assert(holds("hw == 'tiny-256k' && hw == \"tiny-256k\""));
 	ck_assert(holds("array == 32x32 && array != 16x16"));
