@@ -19,11 +19,21 @@ grep -qx 'npusim: gone holds results of another sweep, whose sweep.json is missi
 [ ! -e gone/sweep.json ] || fail 'a plan stands beside results of another one'
 "$NPUSIM" sweep run a.yaml -o gone >out 2>err || fail "its own results are refused: $(cat err)"
 grep -qx '6 points are in gone already' err || fail "its own results are run again: $(cat err)"
-# A run that was killed a moment ago still holds the lock.
-(flock 9; sleep 1) 9>a/lock &
-sleep 0.2
-"$NPUSIM" sweep run a.yaml -q -o a >out 2>err || fail "a lock that is given back within a second: $(cat err)"
-wait
+# A run that was killed a moment ago still holds the lock: the next one waits for it, asleep with the file of the lock open.
+waits() {
+    local fd state
+    read -r _ _ state _ <"/proc/$1/stat" 2>/dev/null || return 0
+    for fd in "/proc/$1/fd/"*; do
+        [[ $fd -ef a/lock && $state = S ]] && return 0
+    done
+    return 1
+}
+exec 9>a/lock && flock 9
+"$NPUSIM" sweep run a.yaml -q -o a 9>&- >out 2>err &
+until waits $!; do :; done
+flock -u 9
+wait $! || fail "a lock that is given back is not waited for: $(cat err)"
+exec 9>&-
 checks=$((checks + 1))
 # Files of another sweep come in.
 cp -r b mixed && for f in a/points-*; do cp "$f" "mixed/points-1-1-9.9${f##*/}"; done
