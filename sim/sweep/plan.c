@@ -14,11 +14,25 @@
 
 static const char *const kinds[] = { "kernel", "program", "model" };
 
+/* A text of any bytes; NULL: null. What is not UTF-8, as names of files need not be, is {"hex": "66ff"}. */
+static json_t *text_json(const char *text)
+{
+	json_t *value = text ? json_string(text) : json_null();
+	size_t n = text ? strlen(text) : 0;
+	char *hex = value ? NULL : malloc(2 * n + 1);
+	for (size_t i = 0; hex && i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)text[i]);
+	if (hex)
+		value = json_pack("{s:s}", "hex", hex);
+	free(hex);
+	return value;
+}
+
 static json_t *strings(char *const *list, size_t n)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_string(list[i]));
+		json_array_append_new(array, text_json(list[i]));
 	return array;
 }
 
@@ -26,7 +40,7 @@ json_t *sweep_space_json(const struct sweep_space *s)
 {
 	json_t *o = json_object(), *with = json_object(), *axes = json_array();
 	for (unsigned i = 0; i < s->nwith; i++)
-		json_object_set_new(with, s->with[i].key, json_string(s->with[i].value));
+		json_object_set_new(with, s->with[i].key, text_json(s->with[i].value));
 	for (unsigned a = 0; a < s->naxes; a++) {
 		const struct sweep_axis *x = &s->axes[a];
 		json_t *axis = json_object();
@@ -36,26 +50,30 @@ json_t *sweep_space_json(const struct sweep_space *s)
 		json_object_set_new(axis, "values", strings(x->values, (size_t)x->nkeys * x->count));
 		json_array_append_new(axes, axis);
 	}
-	json_t *files = json_object();
-	for (unsigned i = 0; i < s->nfiles; i++)
-		json_object_set_new(files, s->files[i].path, json_string(s->files[i].digest));
+	json_t *files = json_array();
+	for (unsigned i = 0; i < s->nfiles; i++) {
+		json_t *file = json_object();
+		json_object_set_new(file, "path", text_json(s->files[i].path));
+		json_object_set_new(file, "digest", json_string(s->files[i].digest));
+		json_array_append_new(files, file);
+	}
 	json_object_set_new(o, "schema", json_string("npusim.sweep/1"));
 	json_object_set_new(o, "version", json_string(s->version));
 	json_object_set_new(o, "identity", json_string(s->identity));
 	json_object_set_new(o, "machines", json_string(s->machines));
 	json_object_set_new(o, "inputs", json_string(s->inputs));
-	json_object_set_new(o, "spec", s->spec ? json_string(s->spec) : json_null());
-	json_object_set_new(o, "folder", s->folder ? json_string(s->folder) : json_null());
+	json_object_set_new(o, "spec", text_json(s->spec));
+	json_object_set_new(o, "folder", text_json(s->folder));
 	json_object_set_new(o, "files", files);
 	json_object_set_new(o, "clocks", json_boolean(s->clocks));
 	json_object_set_new(o, "kind", json_string(kinds[s->kind]));
-	json_object_set_new(o, "subject", json_string(s->subject));
+	json_object_set_new(o, "subject", text_json(s->subject));
 	if (*s->digest)
 		json_object_set_new(o, "digest", json_string(s->digest));
-	json_object_set_new(o, "hw", s->hw ? json_string(s->hw) : json_null());
+	json_object_set_new(o, "hw", text_json(s->hw));
 	json_object_set_new(o, "with", with);
 	json_object_set_new(o, "axes", axes);
-	json_object_set_new(o, "where", s->where ? json_string(s->where) : json_null());
+	json_object_set_new(o, "where", text_json(s->where));
 	json_object_set_new(o, "report", strings(s->report, s->nreport));
 	json_object_set_new(o, "sample", json_integer((json_int_t)s->sample));
 	json_object_set_new(o, "seed", json_integer((json_int_t)s->seed));
@@ -137,19 +155,45 @@ bool sweep_space_identify(struct sweep_space *s, struct npu_error *err)
 
 /* ---- reading a plan, which may be anybody's ---- */
 
-/* What would break a line of a table or a script is no text of a plan. */
-static bool is_text(const char *text)
+static int digit_of(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+/* What text_json() wrote, malloc'ed; NULL: something else. */
+static char *any_text(const json_t *value)
+{
+	if (json_is_string(value))
+		return strdup(json_string_value(value));
+	const char *hex = json_string_value(json_object_get(value, "hex"));
+	size_t n = hex ? strlen(hex) : 1;
+	char *text = n % 2 ? NULL : malloc(n / 2 + 1);
+	for (size_t i = 0; text && i < n / 2; i++) {
+		int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
+		if (high < 0 || low < 0 || high + low == 0) {
+			free(text);
+			return NULL;
+		}
+		text[i] = (char)(16 * high + low);
+	}
+	if (text)
+		text[n / 2] = '\0';
+	return text;
+}
+
+static char *text_of(const json_t *o, const char *key)
+{
+	return any_text(json_object_get(o, key));
+}
+
+/* Values of keys stand in tables and scripts: one line each, as a specification has them. */
+static bool is_line(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			return false;
 	return true;
-}
-
-static char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-	return text && is_text(text) ? strdup(text) : NULL;
 }
 
 static unsigned read_strings(const json_t *array, char **list, size_t most)
@@ -159,7 +203,7 @@ static unsigned read_strings(const json_t *array, char **list, size_t most)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const char *text = json_string_value(json_array_get(array, i));
-		list[i] = strdup(text && is_text(text) ? text : "");
+		list[i] = strdup(text && is_line(text) ? text : "");
 	}
 	return (unsigned)n;
 }
@@ -183,14 +227,18 @@ static bool read_axis(const json_t *o, struct sweep_axis *x)
 	return ok;
 }
 
-static void read_files(const json_t *o, struct sweep_space *s)
+static void read_files(const json_t *list, struct sweep_space *s)
 {
-	const char *path;
-	json_t *digest;
-	json_object_foreach((json_t *)o, path, digest) if (s->nfiles < SWEEP_FILES && json_is_string(digest))
+	size_t i;
+	json_t *file;
+	json_array_foreach((json_t *)list, i, file)
 	{
-		s->files[s->nfiles].path = strdup(path);
-		snprintf(s->files[s->nfiles++].digest, 17, "%s", json_string_value(digest));
+		const char *digest = json_string_value(json_object_get(file, "digest"));
+		char *path = digest && s->nfiles < SWEEP_FILES ? text_of(file, "path") : NULL;
+		if (!path)
+			continue;
+		s->files[s->nfiles].path = path;
+		snprintf(s->files[s->nfiles++].digest, 17, "%s", digest);
 	}
 }
 
@@ -235,7 +283,7 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 	s->where = text_of(o, "where");
 	json_object_foreach(json_object_get(o, "with"), key, value) if (s->nwith < SWEEP_SETTINGS &&
 									json_is_string(value) && sweep_is_name(key) &&
-									is_text(json_string_value(value)))
+									is_line(json_string_value(value)))
 	    s->with[s->nwith++] = (struct sweep_setting){ strdup(key), strdup(json_string_value(value)) };
 	s->points = 1;
 	for (; s->naxes < json_array_size(axes); s->naxes++) {

@@ -3,6 +3,7 @@
 #include "sim/sweep/point.h"
 #include "sim/cli_work.h"
 #include "sim/cmd/model.h"
+#include "sim/report_json.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/key.h"
 #include "sim/sweep/names.h"
@@ -48,7 +49,7 @@ static json_t *not_legal(const struct sweep_space *space, uint64_t point, const 
 	json_t *o = tell(space, point, SWEEP_NOT_LEGAL);
 	json_object_set_new(o, "reason", json_string(reason));
 	if (error)
-		json_object_set_new(o, "error", json_string(error));
+		json_object_set_new(o, "error", report_json_text(error));
 	return o;
 }
 
@@ -60,7 +61,7 @@ json_t *sweep_point_excluded(const struct sweep_space *space, uint64_t point, bo
 json_t *sweep_point_failed(const struct sweep_space *space, uint64_t point, const char *why)
 {
 	json_t *o = tell(space, point, SWEEP_FAILED);
-	json_object_set_new(o, "error", json_string(why));
+	json_object_set_new(o, "error", report_json_text(why));
 	return o;
 }
 
@@ -188,7 +189,7 @@ static json_t *finished(const struct trial *t, const struct npu_program *program
 		json_object_set_new(o, "program", json_string(hash));
 		json_object_set_new(o, "alike", alike_json(t->alike));
 	}
-	json_object_set_new(o, "params", json_string(params));
+	json_object_set_new(o, "params", report_json_text(params));
 	json_object_set_new(o, "figures", figures);
 	return o;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of points and what they stand for. */
 #include "sim/sweep/space.h"
+#include "isa/plain.h"
 #include "isa/random.h"
 #include "isa/units.h"
 
@@ -180,6 +181,30 @@ static void add(struct text *t, const char *format, ...)
 	va_end(args);
 }
 
+/* What would steer a terminal, or is no UTF-8, becomes \n or \xNN, which $'...' takes back. */
+static void add_quoted(struct text *t, const char *value)
+{
+	char shown[NPU_PLAIN_CHAR];
+	bool steers = false;
+	const char *end = value + strlen(value);
+	for (const char *at = value; at < end && !steers;) {
+		const char *from = at;
+		unsigned n = npu_plain_char(&at, end, shown, NULL);
+		steers = n != (unsigned)(at - from);
+	}
+	add(t, steers ? "$'" : "'");
+	while (value < end) {
+		if (*value == '\'' || (steers && *value == '\\')) {
+			add(t, "%s%c%s", steers ? "\\" : "'\\", *value, steers ? "" : "'");
+			value++;
+			continue;
+		}
+		unsigned n = npu_plain_char(&value, end, shown, NULL);
+		add(t, "%.*s", (int)n, shown);
+	}
+	add(t, "'");
+}
+
 /* As a shell takes it. */
 static void add_word(struct text *t, const char *key, const char *value)
 {
@@ -188,14 +213,16 @@ static void add_word(struct text *t, const char *key, const char *value)
 	add(t, " %s%s", key, *key && key[0] != '-' ? "=" : *key ? " " : "");
 	if (plain)
 		add(t, "%s", value);
-	else {
-		add(t, "'");
-		for (; *value; value++)
-			if (*value == '\'')
-				add(t, "'\\''");
-			else
-				add(t, "%c", *value);
-		add(t, "'");
+	else
+		add_quoted(t, value);
+}
+
+static void add_shown(struct text *t, const char *value)
+{
+	char shown[NPU_PLAIN_CHAR];
+	for (const char *at = value, *end = value + strlen(value); at < end;) {
+		unsigned n = npu_plain_char(&at, end, shown, NULL);
+		add(t, "%.*s", (int)n, shown);
 	}
 }
 
@@ -245,9 +272,11 @@ const char *sweep_title(const struct sweep_space *s, char *out, unsigned size)
 {
 	struct text t = { out, size, 0 };
 	const char *slash = strrchr(s->subject, '/');
-	add(&t, "%s", slash ? slash + 1 : s->subject);
-	for (unsigned i = 0; i < s->nwith; i++)
-		add(&t, " %s=%s", s->with[i].key, s->with[i].value);
+	add_shown(&t, slash ? slash + 1 : s->subject);
+	for (unsigned i = 0; i < s->nwith; i++) {
+		add(&t, " %s=", s->with[i].key);
+		add_shown(&t, s->with[i].value);
+	}
 	add(&t, ":");
 	for (unsigned a = 0; a < s->naxes; a++)
 		add(&t, "%s %" PRIu32 " %s", a ? " x" : "", s->axes[a].count, s->axes[a].name);

@@ -20,6 +20,8 @@ enum {
 /* More are not run one by one: a sample or a search takes some. */
 #define SWEEP_MOST_POINTS ((uint64_t)10000000)
 #define SWEEP_MOST_GRID   ((uint64_t)1 << 62)
+/* Of all keys of all axes together, so that a plan stays one that is read back. */
+#define SWEEP_MOST_VALUES ((uint64_t)SWEEP_AXES * SWEEP_VALUES)
 
 enum sweep_subject { SWEEP_KERNEL, SWEEP_PROGRAM, SWEEP_MODEL };
 

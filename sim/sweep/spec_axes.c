@@ -258,6 +258,12 @@ static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const 
 			if (!read_key(r, spec_at(r, p->key), spec_at(r, p->value)))
 				return false;
 	}
+	uint64_t values = 0;
+	for (unsigned a = 0; a <= r->space->naxes; a++)
+		values += (uint64_t)r->space->axes[a].nkeys * r->space->axes[a].count;
+	if (values > SWEEP_MOST_VALUES)
+		return spec_fail(r, key_node, "%s values of all keys together, %s at most would be right",
+				 npu_count_text(values).text, npu_count_text(SWEEP_MOST_VALUES).text);
 	x->name = spec_keep(name);
 	x->hardware = true;
 	for (unsigned k = 0; k < x->nkeys; k++)

@@ -43,6 +43,10 @@ bool spec_check_key(struct spec_reader *r, const yaml_node_t *node, const char *
 	struct config scratch;
 	if (strcmp(key, "hw") == 0)
 		return true;
+	if (!sweep_is_name(key) && !strchr(key, '.') && spec_has_param(r, key))
+		return spec_fail(r, node,
+				 "%.60s cannot be swept or set here: a name of at most 95 letters, digits, _ and - would be right",
+				 key);
 	if (!strchr(key, '.'))
 		return spec_has_param(r, key) || spec_unknown_param(r, node, key);
 	if (config_key_find(key))

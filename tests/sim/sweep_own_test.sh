@@ -105,6 +105,32 @@ sed -i 's/n=64/n=16/' at/there/p.npu
 "$NPUSIM" sweep best here 2>err >/dev/null && grep -q 'warning: .*/at/there/p.npu has changed since these points were run' err || fail "a program that was edited: $(cat err)"
 checks=$((checks + 12))
 
+# Conditions and names of any bytes: what has been run is read again, the same command goes on, and what is printed runs.
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {tile_m: [16, 32, 64], tile_n: [16, 32]}' >gemm.yaml
+for where in '>
+  tile_m * tile_n <= 1024
+  && tile_m > 16' '|
+  tile_m * tile_n <= 1024
+  && tile_m > 16' '"tile_m * tile_n <= 1024\t&&\ttile_m > 16"'; do
+    { cat gemm.yaml && echo "where: $where"; } >lines.yaml
+    rm -rf lines
+    "$NPUSIM" sweep run lines.yaml -q -o lines >out 2>err && grep -q '^3 run, 3 not legal (3: where)' out || fail "where: $where: $(cat out err)"
+    "$NPUSIM" sweep best lines >out 2>err && [ ! -s err ] || fail "best of where: $where: $(cat err)"
+    "$NPUSIM" sweep run lines.yaml -o lines >out 2>err && grep -qx '6 points are in lines already' err || fail "again: $(cat err)"
+    "$NPUSIM" sweep submit lines.yaml -o lines --dry-run >/dev/null 2>err || fail "submit: $(cat err)"
+    checks=$((checks + 4))
+done
+odd=$'a\nb\t\xff"'
+mkdir "$odd" && printf '%s\n' '.param n=16' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' '  load a, A[:, :]' >"$odd/"$'new\nline\xc3\xa9.npu'
+printf '%s\n' 'run: "./new\nline\xe9.npu"' 'axes: {n: [16, 32, 100000]}' >"$odd/s.yaml"
+"$NPUSIM" sweep run "$odd/s.yaml" -q -o odd >out 2>err || fail "$(cat err)"
+grep -q '^2 run, 1 not legal' out || fail "$(cat out)"
+command=$("$NPUSIM" sweep best odd | tail -n 1)
+[ "$(cd elsewhere && NPUSIM=$NPUSIM bash -c "npusim() { \"\$NPUSIM\" \"\$@\"; }; $command --report -" | jq .cycles)" = "$("$NPUSIM" sweep merge odd --json - | jq 'map(.cycles | numbers) | min')" ] ||
+    fail "what is told to be typed runs another point: $command"
+"$NPUSIM" sweep merge odd --json - | jq -r .[2].error | grep -q 'xff.*new.nline' || fail "the error of a point is lost: $("$NPUSIM" sweep merge odd --json - | jq .[2])"
+checks=$((checks + 4))
+
 # Without -o: here, not beside the specification.
 (cd elsewhere && "$NPUSIM" sweep run ../a.yaml -q >/dev/null) || fail 'no -o'
 [ -e elsewhere/a.sweep/sweep.json ] && [ ! -e a.sweep ] || fail 'results are not in the current folder'
