@@ -30,7 +30,7 @@
 #include "kernels/tiles.h"
 #include "kernels/zeros.h"
 
-enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT, BIAS };
+enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT, BIAS, A_LAYOUT, B_LAYOUT, C_LAYOUT };
 enum order { OUTPUT, WEIGHT, ACTIVATION };
 
 /* Buffers for scales of channels; scale_slots() says why there are so many. */
@@ -38,6 +38,7 @@ enum { SCALE_SLOTS = RING_BUFFERS + 3 };
 
 static const char *const orders[] = { "output", "weight", "activation", NULL };
 static const char *const layouts[] = { "row", "block16", "block32", NULL }; /* NPU_LAYOUT_* */
+static const char *const operand_layouts[] = { "same", "row", "block16", "block32", NULL };
 
 static const struct npu_param params[] = {
 	[M] = PARAM_INT("m", 512, 0, MAX_LENGTH, "row", "rows of A and C"),
@@ -55,6 +56,14 @@ static const struct npu_param params[] = {
 	[LAYOUT] = PARAM_CHOICE("layout", 0, layouts,
 				"of A, B and C in DRAM; blocks that are no array's worth are rearranged by the DMA"),
 	[BIAS] = PARAM_BIAS,
+	[A_LAYOUT] = PARAM_CHOICE("a_layout", 0, operand_layouts, "of A alone; same: as layout"),
+	[B_LAYOUT] = PARAM_CHOICE("b_layout", 0, operand_layouts, "of B alone"),
+	[C_LAYOUT] = PARAM_CHOICE("c_layout", 0, operand_layouts, "of C alone"),
+};
+
+/* NPU_LAYOUT_* of an operand in DRAM and in SRAM. */
+struct layout {
+	uint32_t dram, local;
 };
 
 /* Tiles that stay in SRAM while others pass, in turn; their reuse needs no semaphore (held_slots). */
@@ -71,7 +80,7 @@ struct gemm {
 	uint64_t down, across, deep;     /* tiles of m, n and k */
 	unsigned buffers;
 	enum order order;
-	uint32_t layout, local; /* NPU_LAYOUT_* of operands in DRAM and in SRAM */
+	struct layout a_layout, b_layout, c_layout;
 	struct linear linear;
 	uint64_t in_bytes, out_bytes; /* an element of A and C */
 
@@ -104,10 +113,32 @@ static uint64_t round_up(uint64_t x, uint64_t to)
 
 /* The array takes rows, and blocks of its own side as they are: a block is what it holds at once. All others become
  * rows on their way in; so do blocks that the vector engine is to convert. */
-static uint32_t local_layout(const struct npu_capacity *c, const struct linear *w, uint32_t layout)
+static uint32_t local_layout(const struct npu_capacity *c, uint32_t layout)
 {
 	uint32_t side = npu_layout_block(layout);
-	return c->array_rows == side && c->array_cols == side && !w->convert ? layout : NPU_LAYOUT_ROW;
+	return c->array_rows == side && c->array_cols == side ? layout : NPU_LAYOUT_ROW;
+}
+
+/* The parameter that says how an operand lies in DRAM, and what it says. */
+static unsigned layout_param(const struct npu_args *args, unsigned operand)
+{
+	return args->value[operand] ? operand : LAYOUT;
+}
+static uint32_t layout_value(const struct npu_args *args, unsigned operand)
+{
+	return (uint32_t)(args->value[operand] ? args->value[operand] - 1 : args->value[LAYOUT]);
+}
+
+/* The operand of two that has the larger blocks. */
+static unsigned coarser(const struct npu_args *args, unsigned x, unsigned y)
+{
+	return npu_layout_block(layout_value(args, y)) > npu_layout_block(layout_value(args, x)) ? y : x;
+}
+
+/* Of the blocks that a tile of m, n or k is to consist of. */
+static uint64_t side_of(const struct npu_args *args, unsigned x, unsigned y)
+{
+	return npu_layout_block(layout_value(args, coarser(args, x, y)));
 }
 
 static struct gemm gemm_of(const struct npu_args *args)
@@ -116,12 +147,16 @@ static struct gemm gemm_of(const struct npu_args *args)
 	struct gemm g = { .m = (uint64_t)v[M], .n = (uint64_t)v[N], .k = (uint64_t)v[K] };
 	g.buffers = (unsigned)v[BUFFERING] + 1;
 	g.order = (enum order)v[ORDER];
-	g.layout = (uint32_t)v[LAYOUT];
+	g.a_layout.dram = layout_value(args, A_LAYOUT);
+	g.b_layout.dram = layout_value(args, B_LAYOUT);
+	g.c_layout.dram = layout_value(args, C_LAYOUT);
 	g.linear = linear_of(&npu_gemm, args);
-	uint64_t side = npu_layout_block(g.layout);
-	g.tile_m = tile_within(round_up((uint64_t)v[TILE_M], side), g.m);
-	g.tile_n = linear_tile_n(&g.linear, round_up((uint64_t)v[TILE_N], side), g.n);
-	g.tile_k = linear_tile_k(&g.linear, round_up((uint64_t)v[TILE_K], side), g.k);
+	uint64_t m = round_up((uint64_t)v[TILE_M], side_of(args, A_LAYOUT, C_LAYOUT));
+	uint64_t n = round_up((uint64_t)v[TILE_N], side_of(args, B_LAYOUT, C_LAYOUT));
+	uint64_t k = round_up((uint64_t)v[TILE_K], side_of(args, A_LAYOUT, B_LAYOUT));
+	g.tile_m = tile_within(m, g.m);
+	g.tile_n = linear_tile_n(&g.linear, n, g.n);
+	g.tile_k = linear_tile_k(&g.linear, k, g.k);
 	g.down = tiles_of(g.m, g.tile_m);
 	g.across = tiles_of(g.n, g.tile_n);
 	g.deep = tiles_of(g.k, g.tile_k);
@@ -138,11 +173,11 @@ static uint64_t bytes_of(uint64_t rows, uint64_t cols, enum npu_dtype type, uint
 
 static uint64_t a_bytes(const struct gemm *g)
 {
-	return bytes_of(g->tile_m, g->tile_k, g->linear.act, g->local);
+	return bytes_of(g->tile_m, g->tile_k, g->linear.act, g->a_layout.local);
 }
 static uint64_t b_bytes(const struct gemm *g)
 {
-	return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->local);
+	return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->b_layout.local);
 }
 static uint64_t s_bytes(const struct gemm *g)
 {
@@ -273,7 +308,10 @@ static bool place(struct gemm *g)
 	uint64_t tiles = g->down * g->across, turns = tiles * g->deep;
 	if (!tiles)
 		return true;
-	g->local = local_layout(npu_builder_capacity(g->b), &g->linear, g->layout);
+	const struct npu_capacity *capacity = npu_builder_capacity(g->b);
+	g->a_layout.local = local_layout(capacity, g->a_layout.dram);
+	g->b_layout.local = g->linear.convert ? NPU_LAYOUT_ROW : local_layout(capacity, g->b_layout.dram);
+	g->c_layout.local = NPU_LAYOUT_ROW;
 	if (!g->k)
 		return place_empty(g);
 	unsigned n = load_slots(g->buffers, turns), results = result_slots(g->buffers, tiles);
@@ -302,10 +340,10 @@ static uint64_t passes_of_b(const struct gemm *g)
 	return g->order == WEIGHT ? 1 : g->down;
 }
 
-static uint64_t matrix_traffic(const struct gemm *g, const struct npu_capacity *c, uint64_t rows, uint64_t cols,
+static uint64_t matrix_traffic(struct layout layout, const struct npu_capacity *c, uint64_t rows, uint64_t cols,
 			       uint64_t tile, enum npu_dtype type)
 {
-	uint64_t side = npu_layout_block(g->layout);
+	uint64_t side = npu_layout_block(layout.dram);
 	/* A row of blocks in DRAM is as good as a long row. */
 	return tile_traffic(tiles_of(rows, side), npu_dtype_bytes(type, round_up(cols, side) * side),
 			    npu_dtype_bytes(type, round_up(tile, side) * side), c->dram_granule);
@@ -315,7 +353,8 @@ static uint64_t matrix_traffic(const struct gemm *g, const struct npu_capacity *
 static bool off_granule(const struct gemm *g, uint64_t granule)
 {
 	uint64_t a = npu_dtype_bytes(g->linear.act, g->k), b = npu_dtype_bytes(g->linear.type, g->n);
-	return g->layout == NPU_LAYOUT_ROW && granule && (a % granule || b % granule);
+	return granule && ((g->a_layout.dram == NPU_LAYOUT_ROW && a % granule) ||
+			   (g->b_layout.dram == NPU_LAYOUT_ROW && b % granule));
 }
 
 /* What a second accumulator of sums that are stored as they are is worth in bytes of DRAM. With one, the array stands
@@ -334,9 +373,9 @@ static uint64_t second_accumulator(const struct gemm *g, const struct npu_capaci
 static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args *args)
 {
 	struct gemm g = gemm_of(args);
-	uint64_t stores = matrix_traffic(&g, c, g.m, g.n, g.tile_n, g.linear.out);
-	uint64_t dram = passes_of_a(&g) * matrix_traffic(&g, c, g.m, g.k, g.tile_k, g.linear.act) +
-			passes_of_b(&g) * matrix_traffic(&g, c, g.k, g.n, g.tile_n, g.linear.type) + stores;
+	uint64_t stores = matrix_traffic(g.c_layout, c, g.m, g.n, g.tile_n, g.linear.out);
+	uint64_t dram = passes_of_a(&g) * matrix_traffic(g.a_layout, c, g.m, g.k, g.tile_k, g.linear.act) +
+			passes_of_b(&g) * matrix_traffic(g.b_layout, c, g.k, g.n, g.tile_n, g.linear.type) + stores;
 	return (struct tile_cost){
 		.dram = dram,
 		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
@@ -344,15 +383,18 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 	};
 }
 
-/* A named tile ends where a block does. */
-static bool whole_blocks(const struct npu_args *args, unsigned tile, unsigned length, struct npu_error *err)
+/* A named tile ends where a block of either operand does. */
+static bool whole_blocks(const struct npu_args *args, unsigned tile, unsigned length, unsigned x, unsigned y,
+			 struct npu_error *err)
 {
-	int64_t side = npu_layout_block((uint32_t)args->value[LAYOUT]), size = args->value[tile];
+	unsigned operand = coarser(args, x, y);
+	int64_t side = npu_layout_block(layout_value(args, operand)), size = args->value[tile];
 	if (!args->named[tile] || size % side == 0 || size >= args->value[length])
 		return true;
 	return npu_fail(err, NPU_ERR_VALUE,
-			"%s=%" PRId64 ": must be a multiple of %" PRId64 " with layout=%s, or at least %s=%" PRId64,
-			params[tile].name, size, side, layouts[args->value[LAYOUT]], params[length].name,
+			"%s=%" PRId64 ": must be a multiple of %" PRId64 " with %s=%s, or at least %s=%" PRId64,
+			params[tile].name, size, side, params[layout_param(args, operand)].name,
+			layouts[layout_value(args, operand)], params[length].name,
 			args->value[length]);
 }
 
@@ -382,8 +424,9 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 		{ "tile_k", (uint64_t)args->value[K], 0 },
 	};
 	if (!npu_args_check(&npu_gemm, args, err) || !linear_resolve_any_k(&npu_gemm, args, err) ||
-	    !whole_blocks(args, TILE_M, M, err) || !whole_blocks(args, TILE_N, N, err) ||
-	    !whole_blocks(args, TILE_K, K, err) || !panel_fits(capacity, args, err))
+	    !whole_blocks(args, TILE_M, M, A_LAYOUT, C_LAYOUT, err) ||
+	    !whole_blocks(args, TILE_N, N, B_LAYOUT, C_LAYOUT, err) ||
+	    !whole_blocks(args, TILE_K, K, A_LAYOUT, B_LAYOUT, err) || !panel_fits(capacity, args, err))
 		return false;
 	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }
@@ -391,18 +434,18 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 /* ---- instructions ---- */
 
 /* Rows and columns of a matrix [.., width] in DRAM, from (row, col) on. */
-static struct npu_dma block(const struct gemm *g, uint64_t dram, enum npu_dtype type, uint64_t width, uint64_t row,
+static struct npu_dma block(struct layout layout, uint64_t dram, enum npu_dtype type, uint64_t width, uint64_t row,
 			    uint64_t col, uint32_t rows, uint32_t cols)
 {
-	struct npu_matrix whole = { 0, width, type, g->layout, 0 };
+	struct npu_matrix whole = { 0, width, type, layout.dram, 0 };
 	return (struct npu_dma){
 		.dram = dram + npu_matrix_bit(&whole, row, col) / 8,
 		.rows = rows,
 		.cols = cols,
 		.dram_stride = (uint32_t)npu_matrix_strip_bytes(&whole),
 		.dtype = type,
-		.dram_layout = g->layout,
-		.local_layout = g->local,
+		.dram_layout = layout.dram,
+		.local_layout = layout.local,
 	};
 }
 
@@ -458,11 +501,11 @@ static void load(const struct gemm *g, const struct step *s, const struct places
 	struct npu_dma loads[3];
 	unsigned n = 0;
 	if (g->order != ACTIVATION || s->first_pass) {
-		loads[n] = block(g, g->A.addr, w->act, g->k, s->i, s->l, s->m, s->k);
+		loads[n] = block(g->a_layout, g->A.addr, w->act, g->k, s->i, s->l, s->m, s->k);
 		loads[n++].local = p->a;
 	}
 	if (g->order != WEIGHT || s->first_pass) {
-		loads[n] = block(g, g->B.addr, w->type, g->n, s->l, s->j, s->k, s->n);
+		loads[n] = block(g->b_layout, g->B.addr, w->type, g->n, s->l, s->j, s->k, s->n);
 		loads[n++].local = p->loaded_b;
 		if (w->group)
 			loads[n++] = (struct npu_dma){ .local = p->loaded_s,
@@ -532,8 +575,8 @@ static void multiply(const struct gemm *g, const struct step *s)
 		.a_type = g->linear.act,
 		.b_type = g->linear.product,
 		.accumulate = !first,
-		.a_layout = g->local,
-		.b_layout = g->local,
+		.a_layout = g->a_layout.local,
+		.b_layout = g->b_layout.local,
 	};
 	struct npu_order order = {
 		.wait = { converts(g, s) ? g->converted[slot_of(g, s)] : loaded(g, s),
@@ -545,10 +588,9 @@ static void multiply(const struct gemm *g, const struct step *s)
 
 static void store(struct gemm *g, const struct step *s, struct slot from)
 {
-	struct npu_dma c = block(g, g->C.addr, g->linear.out, g->n, s->i, s->j, s->m, s->n);
+	struct npu_dma c = block(g->c_layout, g->C.addr, g->linear.out, g->n, s->i, s->j, s->m, s->n);
 	struct npu_order order = { .wait = { from.full }, .post = { from.free } };
 	c.local = from.at;
-	c.local_layout = NPU_LAYOUT_ROW;
 	if (g->k || g->linear.bias)
 		npu_emit(g->b, &(struct npu_insn){ .op = NPU_OP_STORE, .dma = c }, &order);
 	else
@@ -709,10 +751,10 @@ static void init_semaphores(struct gemm *g)
 		ring_init(g->b, &g->c, "c");
 }
 
-static struct npu_dram tensor(const struct gemm *g, const char *name, enum npu_dtype type, enum npu_tensor_dir dir,
-			      uint64_t rows, uint64_t cols)
+static struct npu_dram tensor(const struct gemm *g, const char *name, struct layout layout, enum npu_dtype type,
+			      enum npu_tensor_dir dir, uint64_t rows, uint64_t cols)
 {
-	return npu_tensor_at(g->b, name, type, dir, 2, (uint64_t[]){ rows, cols }, g->layout, NPU_ANYWHERE);
+	return npu_tensor_at(g->b, name, type, dir, 2, (uint64_t[]){ rows, cols }, layout.dram, NPU_ANYWHERE);
 }
 
 static bool emit(struct npu_builder *b, const struct npu_args *args)
@@ -722,15 +764,15 @@ static bool emit(struct npu_builder *b, const struct npu_args *args)
 	struct step first = { 0 };
 
 	g.b = b;
-	g.A = tensor(&g, "A", w->act, NPU_TENSOR_IN, g.m, g.k);
-	g.B = tensor(&g, "B", w->type, NPU_TENSOR_IN, g.k, g.n);
+	g.A = tensor(&g, "A", g.a_layout, w->act, NPU_TENSOR_IN, g.m, g.k);
+	g.B = tensor(&g, "B", g.b_layout, w->type, NPU_TENSOR_IN, g.k, g.n);
 	if (w->group)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 2, (uint64_t[]){ linear_groups(w, g.k), g.n });
 	if (w->channel)
 		g.S = npu_tensor(b, "S", NPU_FP16, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
 	if (w->bias)
 		g.bias = npu_tensor(b, "bias", w->out, NPU_TENSOR_IN, 1, (uint64_t[]){ g.n });
-	g.C = tensor(&g, "C", w->out, NPU_TENSOR_OUT, g.m, g.n);
+	g.C = tensor(&g, "C", g.c_layout, w->out, NPU_TENSOR_OUT, g.m, g.n);
 	if (!place(&g))
 		return false;
 	measure(&g, &first);
@@ -755,7 +797,7 @@ static struct npu_expect expect(const struct npu_args *args)
 	if (!g.k && w->bias && g.m && g.n)
 		return (struct npu_expect){
 			.dram_read_bytes = 2 * g.n,
-			.dram_write_bytes = bytes_of(g.m, g.n, w->out, g.layout),
+			.dram_write_bytes = bytes_of(g.m, g.n, w->out, g.c_layout.dram),
 			.instructions = 1 + 2 * g.across + g.down * g.across,
 		};
 	uint64_t macs = g.m * g.n * g.k, tiles = g.down * g.across, conversions = 0;
@@ -769,10 +811,10 @@ static struct npu_expect expect(const struct npu_args *args)
 		.macs = macs,
 		.useful_macs = macs,
 		.dram_read_bytes = !macs ? 0
-					 : passes_of_a(&g) * bytes_of(g.m, g.k, w->act, g.layout) +
-					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.layout) + 2 * scales +
+					 : passes_of_a(&g) * bytes_of(g.m, g.k, w->act, g.a_layout.dram) +
+					       passes_of_b(&g) * bytes_of(g.k, g.n, w->type, g.b_layout.dram) + 2 * scales +
 					       (w->bias ? 2 * g.down * g.n : 0),
-		.dram_write_bytes = g.m && g.n ? bytes_of(g.m, g.n, w->out, g.layout) : 0,
+		.dram_write_bytes = g.m && g.n ? bytes_of(g.m, g.n, w->out, g.c_layout.dram) : 0,
 		/* Loads, conversions and products; what becomes of a tile; zeros are made by one. */
 		.instructions = tiles * (g.deep + each) + loads_a +
 				loads_b * (g.deep * (w->group ? 2 : 1) + conversions) + (tiles && !g.k),

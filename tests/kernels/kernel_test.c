@@ -116,6 +116,9 @@ static const struct {
 	{ "gemm", "layout=block16 tile_m=100",
 	  "tile_m=100: must be a multiple of 16 with layout=block16, or at least m=512" },
 	{ "gemm", "layout=block32 tile_n=48 n=40", "" },
+	{ "gemm", "layout=block32 a_layout=row c_layout=row tile_m=48", "" },
+	{ "gemm", "layout=block16 c_layout=block32 tile_m=48",
+	  "tile_m=48: must be a multiple of 32 with c_layout=block32, or at least m=512" },
 	{ "gemm", "order=weight k=1000000",
 	  "k=1000000: order=weight keeps a column of tiles of B in SRAM, 2,000,000 bytes of 1,048,576; order=output "
 	  "keeps none" },
@@ -336,7 +339,7 @@ START_TEST(arguments_print_as_they_are_written)
 	ck_assert_str_eq(resolve("edge-1mb", "gemm", "dtype=bf16 k=40", &args), "");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, text, sizeof text),
 			 "m=512 n=512 k=40 dtype=bf16 tile_m=128 tile_n=128 tile_k=64 buffering=double weights=bf16 "
-			 "group=none order=output layout=row bias=0");
+			 "group=none order=output layout=row bias=0 a_layout=same b_layout=same c_layout=same");
 	ck_assert_str_eq(npu_args_print(npu_kernel_find("gemm"), &args, cut, sizeof cut), "m=512 n=5");
 }
 END_TEST

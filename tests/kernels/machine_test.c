@@ -89,6 +89,9 @@ static const char *const counted[] = {
 	"gemm m=300 n=200 k=500 order=weight weights=int8 group=64",
 	"gemm m=300 n=201 k=500 layout=block32",
 	"gemm m=300 n=201 k=500 layout=block16 dtype=int8 group=channel",
+	"gemm m=300 n=200 k=500 a_layout=block16 c_layout=block32 weights=int8",
+	"gemm m=300 n=200 k=500 layout=block32 b_layout=row weights=int4 order=weight",
+	"gemm m=300 n=200 k=500 layout=block16 b_layout=block32 c_layout=row order=activation",
 	"layernorm rows=100 cols=200",
 	"rope rows=100 heads=3 head_dim=64 rotary=48",
 	"swiglu rows=100 cols=200",
@@ -399,6 +402,27 @@ START_TEST(blocks_that_the_array_does_not_take_cost_beats_of_the_dma)
 }
 END_TEST
 
+/* Each operand alone: 8 MiB of A, or of B, take twice the beats; C, 1 MiB, those of the stores. */
+START_TEST(the_wrong_layout_of_one_operand_costs_its_own_beats)
+{
+	static const struct {
+		const char *layout;
+		uint64_t loads, stores; /* beats of 64 bytes, or of half of them */
+	} operands[] = {
+		{ "a_layout=block16", (8 << 20) / 64 + (8 << 20) / 32, (1 << 20) / 64 },
+		{ "b_layout=block16", (8 << 20) / 64 + (8 << 20) / 32, (1 << 20) / 64 },
+		{ "c_layout=block16", (16 << 20) / 64, (1 << 20) / 32 },
+		{ "layout=block16 b_layout=row", (8 << 20) / 64 + (8 << 20) / 32, (1 << 20) / 32 },
+	};
+	char words[120];
+	snprintf(words, sizeof words, "gemm m=512 n=1024 k=1024 --hw edge-2mb %s", operands[_i].layout);
+	char *report = run(words);
+	ck_assert_uint_eq(number(report, "engines load", "busy"), operands[_i].loads);
+	ck_assert_uint_eq(number(report, "engines store", "busy"), operands[_i].stores);
+	free(report);
+}
+END_TEST
+
 /* Nanoseconds that the DRAM of a preset takes to read so many bytes one after the other, by `npusim dram`. */
 static double stream_ns(const char *preset, uint64_t bytes, double clock_ns)
 {
@@ -476,6 +500,7 @@ int main(void)
 	tcase_add_test(t, a_balanced_ping_pong_is_faster_by_more_than_half);
 	tcase_add_test(t, what_stays_in_sram_is_not_waited_for_again);
 	tcase_add_test(t, blocks_that_the_array_does_not_take_cost_beats_of_the_dma);
+	tcase_add_loop_test(t, the_wrong_layout_of_one_operand_costs_its_own_beats, 0, 4);
 	tcase_add_loop_test(t, a_trace_of_reads_takes_as_long_as_loads, 0, ROWS(parts));
 	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
 	tcase_add_loop_test(t, paged_decode_reads_at_nine_tenths_of_a_sequential_stream, 0, ROWS(decoders));

@@ -124,6 +124,8 @@ START_TEST(second_buffers_that_find_no_room_leave_no_race)
 		}
 		if (layout >= 0 && args.value[layout] > 1)
 			args.value[layout] = 1;
+		for (int o = npu_param_index(k, "a_layout"); layout >= 0 && o <= npu_param_index(k, "c_layout"); o++)
+			args.value[o] = args.value[o] > 2 ? 2 : args.value[o];
 		capacity.limits.sram_bytes = 2048 + 512 * case_below(&rng, 48);
 		capacity.limits.accum_bytes = 1024 + 512 * case_below(&rng, 12);
 		struct npu_program *p = npu_kernel_build(k, &capacity, &args, &err);
@@ -157,6 +159,7 @@ static const struct {
 	{ "gemm", "m=300 n=300 k=300 weights=int8 group=64" },
 	{ "gemm", "m=300 n=300 k=300 weights=int8 group=32 order=weight" },
 	{ "gemm", "m=300 n=300 k=300 weights=int8 order=activation layout=block16" },
+	{ "gemm", "m=300 n=300 k=300 a_layout=block16 b_layout=block32 order=weight" },
 	{ "qk_tiled", "seq=400 heads=2" },
 	{ "qk_tiled", "seq=100 heads=8" },
 	{ "mask_softmax", "seq=400 heads=2" },

@@ -32,6 +32,8 @@ for order in output weight activation; do
         same gemm m=64 n=200 k=96 tile_m=32 tile_n=32 tile_k=32 dtype=int8 buffering=triple order=$order layout=$layout --hw server
     done
 done
+same gemm m=100 n=96 k=300 tile_m=32 tile_n=32 tile_k=64 a_layout=block32 c_layout=block16
+same gemm m=100 n=96 k=300 tile_m=32 tile_n=32 tile_k=64 layout=block16 b_layout=row order=weight
 same mask_softmax seq=512 heads=2 tile_rows=64
 same mask_softmax seq=300 heads=2 mask=causal tile_rows=32 buffering=triple
 same mask_softmax seq=300 seq_q=200 heads=2 mask=window window=70 tile_rows=64

@@ -166,6 +166,22 @@ static void random_layout(const struct npu_kernel *k, struct npu_args *args, str
 			set(k, args, tiles[i], ((uint64_t)npu_arg(k, args, tiles[i], 0) + side - 1) / side * side);
 }
 
+/* Half of the operands lie otherwise than `layout` says. */
+static void random_operand_layouts(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	static const char *const operands[] = { "a_layout", "b_layout", "c_layout" };
+	static const char *const tiles[] = { "tile_m", "tile_n", "tile_k" };
+	uint64_t side = 1;
+	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+		uint64_t layout = case_below(r, 2) ? case_below(r, choices(k, operands[i])) : 0;
+		set(k, args, operands[i], layout);
+		side = layout > 1 && side < 4u << layout ? 4u << layout : side;
+	}
+	for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
+		if (args->named[npu_param_index(k, tiles[i])])
+			set(k, args, tiles[i], ((uint64_t)npu_arg(k, args, tiles[i], 0) + side - 1) / side * side);
+}
+
 /* Whatever has rows of one length: norms, rope, element by element, embeddings. */
 static void random_rows(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
@@ -254,9 +270,14 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 		set(k, args, "softcap", 1 + case_below(&own, 60));
 	if (npu_param_index(k, "heads_at_once") >= 0 && case_below(&own, 3))
 		set(k, args, "heads_at_once", 1 + case_below(&own, 4));
-	/* int8 sums may be the result, which has no bias. */
-	if (npu_param_index(k, "weights") >= 0 && npu_arg(k, args, "dtype", 0) < 2 && npu_arg(k, args, "k", 0) > 0)
+	/* int8 sums may be the result, which has no bias; nor has gemv without sums. */
+	bool sums = npu_arg(k, args, "k", 0) > 0 || npu_param_index(k, "order") >= 0;
+	if (npu_param_index(k, "weights") >= 0 && npu_arg(k, args, "dtype", 0) < 2 && sums)
 		set(k, args, "bias", case_below(&own, 2));
+	if (npu_param_index(k, "hidden") >= 0)
+		set(k, args, "hidden", !case_below(&own, 3));
+	if (npu_param_index(k, "a_layout") >= 0)
+		random_operand_layouts(k, args, &own);
 }
 
 /* Whether bytes [at, at + bytes) of a local memory lie in a buffer that lives at instruction `insn`. */
