@@ -11,7 +11,8 @@
 enum { NAME = 64 };
 
 /* Uses of a row's buffers. */
-enum { LOADED = 1, GATHERED = 2, STORED = 4, STREAMED = 8, STATIONARY = 16, SCALES = 32, SUMS = 64, VECTOR = 128 };
+enum { LOADED = 1, GATHERED = 2, STORED = 4, STREAMED = 8, STATIONARY = 16, SCALES = 32, SUMS = 64, VECTOR = 128,
+       CONVERTED = 256, PICKED = 512 };
 
 /* All buffers of one name but for their number: a[0], a[1]. */
 struct row {
@@ -26,7 +27,8 @@ struct row {
 struct budget {
 	struct row *rows;
 	uint32_t n;
-	uint32_t *row_of; /* [nbuffers] */
+	uint32_t *row_of;    /* [nbuffers] */
+	uint64_t at_once[2]; /* the most bytes that hold something at the same time: SRAM, accumulators */
 };
 
 static void base_name(const char *name, char out[NAME])
@@ -54,17 +56,27 @@ static void add_buffer(struct budget *b, const struct npu_program *p, uint32_t i
 	b->row_of[i] = r;
 }
 
+/* What the vector engine does with an operand. */
+static unsigned vector_use(const struct npu_insn *insn, const struct npu_access *a)
+{
+	bool integers = insn->op == NPU_OP_VDEQUANT || (insn->op == NPU_OP_VCOPY && insn->un.a_type != insn->un.dst_type &&
+							(insn->un.a_type == NPU_INT8 || insn->un.a_type == NPU_INT4));
+	if (!a->write && npu_op_format(insn->op) == NPU_FORMAT_quant && strcmp(a->operand, "scales") == 0)
+		return SCALES;
+	return !a->write && integers && strcmp(a->operand, "a") == 0 ? CONVERTED : VECTOR;
+}
+
 static unsigned use_of(const struct npu_insn *insn, const struct npu_access *a)
 {
 	switch (npu_op_engine(insn->op)) {
 	case NPU_ENGINE_LOAD:
-		return insn->op == NPU_OP_GATHER ? GATHERED : LOADED;
+		return insn->op != NPU_OP_GATHER ? LOADED : insn->paged.page_rows > 1 ? GATHERED : PICKED;
 	case NPU_ENGINE_STORE:
 		return STORED;
 	case NPU_ENGINE_MATRIX:
 		return a->write ? SUMS : strcmp(a->operand, "scales") == 0 ? SCALES : strcmp(a->operand, "b") == 0 ? STATIONARY : STREAMED;
 	case NPU_ENGINE_VECTOR:
-		return VECTOR;
+		return vector_use(insn, a);
 	case NPU_ENGINES:
 		break;
 	}
@@ -74,7 +86,7 @@ static unsigned use_of(const struct npu_insn *insn, const struct npu_access *a)
 static void count_use(struct row *row, unsigned use)
 {
 	row->uses |= use;
-	row->loads += (use & (LOADED | GATHERED)) != 0;
+	row->loads += (use & (LOADED | GATHERED | PICKED)) != 0;
 	row->stores += (use & STORED) != 0;
 }
 
@@ -100,10 +112,14 @@ static const char *role(const struct row *row)
 {
 	if (row->accum)
 		return row->uses & SUMS ? "sums of products" : "accumulators";
+	if (row->uses & GATHERED)
+		return row->uses & SCALES && !(row->uses & (STATIONARY | CONVERTED)) ? "scales" : "KV pages";
+	if (row->uses & PICKED)
+		return "rows picked by a table";
 	if (row->uses & SCALES)
 		return "scales";
-	if (row->uses & GATHERED)
-		return "KV pages";
+	if (row->uses & CONVERTED && row->uses & LOADED)
+		return "weights, for the vector engine to convert";
 	if (row->uses & STATIONARY)
 		return row->uses & LOADED ? "stationary operand: weights, keys, values" : "stationary operand, made on chip";
 	if (row->uses & STREAMED)
@@ -131,28 +147,67 @@ static bool print(const struct budget *b, const struct npu_limits *has, FILE *ou
 {
 	static const char *const titles[] = { "budget", "where", "bytes each", "copies", "bytes", "share", "holds", NULL };
 	struct report_table *table = report_table_new(titles);
-	uint64_t taken[2] = { 0 };
 	if (!table)
 		return false;
 	for (unsigned accum = 0; accum < 2; accum++) {
 		uint64_t all = accum ? has->accum_bytes : has->sram_bytes;
 		char share[64];
+		uint64_t sum = 0;
 		for (uint32_t i = 0; i < b->n; i++)
 			if (b->rows[i].accum == accum) {
 				print_row(table, &b->rows[i], has);
-				taken[accum] += b->rows[i].total;
+				sum += b->rows[i].total;
 			}
-		snprintf(share, sizeof share, "%.1f %%", 100.0 * (double)taken[accum] / (double)all);
-		report_table_row(table, "total");
+		snprintf(share, sizeof share, "%.1f %%", 100.0 * (double)b->at_once[accum] / (double)all);
+		report_table_row(table, sum == b->at_once[accum] ? "total" : "at once");
 		report_table_text(table, accum ? "accumulators" : "SRAM");
 		report_table_text(table, "");
 		report_table_text(table, "");
-		report_table_count(table, taken[accum]);
+		report_table_count(table, b->at_once[accum]);
 		report_table_text(table, share);
 		snprintf(share, sizeof share, "of %s", npu_bytes_text(all).text);
 		report_table_text(table, share);
 	}
 	return report_table_print(table, out, style);
+}
+
+/* Where a buffer begins or ends to be one. */
+struct edge {
+	uint32_t at;
+	bool accum, ends;
+	uint64_t bytes;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (int)y->ends - (int)x->ends; /* what ends makes room first */
+}
+
+/* Phases of a program have the memories one after the other. */
+static bool count_at_once(struct budget *b, const struct npu_program *p)
+{
+	struct edge *edges = calloc(2ull * p->nbuffers + 1, sizeof *edges);
+	uint64_t now[2] = { 0 };
+	uint32_t n = 0;
+	if (!edges)
+		return false;
+	for (uint32_t i = 0; i < p->nbuffers; i++) {
+		const struct npu_buffer *buffer = &p->buffers[i];
+		bool accum = npu_is_acc(buffer->local);
+		edges[n++] = (struct edge){ buffer->first, accum, false, buffer->bytes };
+		edges[n++] = (struct edge){ buffer->end, accum, true, buffer->bytes };
+	}
+	qsort(edges, n, sizeof *edges, by_place);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *bytes = &now[edges[i].accum];
+		*bytes = edges[i].ends ? *bytes - edges[i].bytes : *bytes + edges[i].bytes;
+		b->at_once[edges[i].accum] = *bytes > b->at_once[edges[i].accum] ? *bytes : b->at_once[edges[i].accum];
+	}
+	free(edges);
+	return true;
 }
 
 static bool budget_init(struct budget *b, const struct npu_program *p)
@@ -165,7 +220,7 @@ static bool budget_init(struct budget *b, const struct npu_program *p)
 		add_buffer(b, p, i);
 	for (uint32_t i = 0; i < p->ninsns; i++)
 		add_uses(b, p, i);
-	return true;
+	return count_at_once(b, p);
 }
 
 static void budget_fini(struct budget *b)

@@ -24,6 +24,21 @@ row "$flash" 'state SRAM .* working values'
 pages=$("$NPUSIM" run kv_fetch_paged seq=256 --budget) || fail 'kv_fetch_paged --budget'
 row "$pages" 'k SRAM 32,768 2 65,536 6.2 % KV pages'
 
+# The phases of attention have SRAM one after the other: 2 x 128 rows of S and P at 64 rows a tile are the most.
+phases=$("$NPUSIM" run attention seq=1024 heads=1 --budget) || fail 'attention --budget'
+row "$phases" 'scores SRAM 262,144 2 524,288 50.0 % operand of the vector engine'
+row "$phases" 'probs SRAM 131,072 2 262,144 25.0 % results'
+row "$phases" 'o SRAM 32,768 2 65,536 6.2 % results'
+row "$phases" 'at once SRAM 786,432 75.0 % of 1,024 KiB'
+rows=$("$NPUSIM" run embedding rows=8 cols=64 --budget) || fail 'embedding --budget'
+row "$rows" 'y SRAM .* rows picked by a table'
+converted=$("$NPUSIM" run gemm m=64 n=64 k=128 weights=int8 group=64 --budget) || fail 'gemm weights=int8 --budget'
+row "$converted" 'b SRAM 8,192 1 8,192 0.8 % weights, for the vector engine to convert'
+row "$converted" 's SRAM 256 1 256 0.0 % scales'
+row "$converted" 'converted SRAM 16,384 1 16,384 1.6 % stationary operand, made on chip'
+matrix=$("$NPUSIM" run decode_attention_paged seq=256 heads=4 kv_heads=1 kv=int8 dequant=matrix --budget) || fail 'decode --budget'
+row "$matrix" 'k SRAM .* KV pages'
+
 # What does not fit is told with its buffers.
 checks=$((checks + 1))
 said=$("$NPUSIM" run gemm m=4096 n=4096 k=4096 tile_m=2048 tile_n=2048 tile_k=2048 --budget 2>&1 >/dev/null)
