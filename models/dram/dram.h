@@ -89,6 +89,11 @@ struct dram *dram_new(const struct dram_config *, const struct dram_hooks *);
 void dram_free(struct dram *);
 /* The channel in which a byte lies. */
 uint32_t dram_channel_of(const struct dram *, uint64_t addr);
+/* Where a byte lies. `bank` counts as in struct dram_command. */
+struct dram_location {
+	uint32_t channel, bank, row;
+};
+struct dram_location dram_locate(const struct dram *, uint64_t addr);
 
 /* Never refuses: what the controller's queue cannot hold waits in order before it. Arrivals of one port do not decrease
  * and lie at or after every horizon already passed. */

@@ -22,6 +22,13 @@ uint32_t dram_channel_of(const struct dram *d, uint64_t addr)
 	return (uint32_t)((above ^ hash) & (d->config.channels - 1));
 }
 
+struct dram_location dram_locate(const struct dram *d, uint64_t addr)
+{
+	struct piece piece;
+	dram_place(d, &piece, addr, 1);
+	return (struct dram_location){ .channel = piece.channel, .bank = piece.bank, .row = piece.row };
+}
+
 bank_set dram_banks_of(const struct dram *d, const struct piece *p)
 {
 	bank_set set = bit(p->bank);

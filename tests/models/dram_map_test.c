@@ -44,6 +44,10 @@ static struct place place_of(struct probe *p, uint64_t addr)
 		;
 	p->clk += 1000;
 	ck_assert_uint_eq(dram_channel_of(p->dram, addr), p->last.channel);
+	struct dram_location at = dram_locate(p->dram, addr);
+	ck_assert_msg(at.channel == p->last.channel && at.bank == p->last.bank && at.row == p->last.row,
+		      "0x%llx lies in channel %u, bank %u, row %u, not %u, %u, %u", (unsigned long long)addr, p->last.channel,
+		      p->last.bank, p->last.row, at.channel, at.bank, at.row);
 	return p->last;
 }
 
