@@ -6,14 +6,15 @@
 #include "models/dma_walk.h"
 #include "models/matrix.h"
 #include "models/vector.h"
+#include "sim/sweep/alone.h"
+#include "sim/sweep/reckon_dram.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bursts that go as one; of the DRAM's peak, what a stream gets beside refresh and activations. */
-enum { CHUNK = 8 };
-static const double DRAM_SHARE = 0.96;
+/* Bursts that go as one: as many chunks are in flight. */
+enum { CHUNKS = 8 };
 
 struct post {
 	uint64_t counts; /* of this semaphore, up to and with this post */
@@ -30,15 +31,14 @@ struct transfer {
 	uint32_t insn;
 	bool sync;       /* taken behind others, moves nothing */
 	bool table;      /* entries of its block table come first */
-	uint64_t chunks; /* left */
-	double ready;            /* its next chunk may be issued */
-	/* Of one chunk. */
-	double issue, beats, bus;
+	struct dma_walk walk; /* bursts that are left */
+	double ready;         /* its next chunk may be issued */
 };
 
 struct engine {
 	uint32_t *list, n, head, issued;
 	double *at;        /* [n] issued */
+	double started;    /* the last one */
 	double ended;      /* the last one that started, or all before it */
 	/* Matrix. */
 	double gate, stream_end;
@@ -55,15 +55,17 @@ struct engine {
 struct reckoner {
 	const struct hw *hw;
 	const struct npu_program *program;
+	struct alone *alone;
 	struct engine engine[NPU_ENGINES];
 	struct semaphore *sems;
 	struct post *posts;
 	uint32_t next;
 	double ready, stuck_from; /* of the sequencer */
 	enum npu_engine stuck;
-	/* DRAM, in NPU cycles. */
-	double bus, cycles_a_byte, cycles_a_row, to, back, turn, queued;
-	bool wrote;
+	struct reckon_dram *dram;
+	struct dma_run *runs; /* of a burst */
+	uint64_t chunk;       /* bursts */
+	double to, back;      /* across the clocks */
 	double end;
 	double vector, stream, beats[NPU_ENGINES], bytes;
 };
@@ -139,16 +141,18 @@ static void post(struct reckoner *r, const struct npu_insn *insn, double end)
 
 /* ---- engines ---- */
 
-static double start_matrix(struct reckoner *r, struct engine *e, const struct npu_insn *insn, double now)
+static double start_matrix(struct reckoner *r, struct engine *e, uint32_t index, double now)
 {
+	const struct npu_insn *insn = &r->program->insns[index];
 	struct matrix_plan plan = matrix_plan(r->hw, insn);
+	double denied = (double)alone_denied(r->alone, index);
 	bool overlapped = r->hw->matrix.weight_load == HW_LOAD_OVERLAPPED, os = r->hw->matrix.dataflow == HW_DATAFLOW_OS;
 	double begin = overlapped ? now : fmax(now, e->ended);
 	double first = begin + (double)(plan.transposer + plan.load);
 	if (overlapped)
 		first = fmax(first, e->stream_end + (os && plan.results > plan.stream ? (double)(plan.results - plan.stream) : 0));
-	double last_fold = first + (double)(plan.folds - 1) * (double)plan.period;
-	e->stream_end = last_fold + (double)plan.stream;
+	double last_fold = first + (double)(plan.folds - 1) * ((double)plan.period + denied / (double)plan.folds);
+	e->stream_end = last_fold + (double)plan.stream + denied / (double)plan.folds;
 	e->gate = overlapped && !os ? last_fold + (double)plan.load_after : e->stream_end;
 	r->stream += (double)plan.folds * (double)plan.stream;
 	return e->stream_end + (double)plan.latency;
@@ -157,32 +161,12 @@ static double start_matrix(struct reckoner *r, struct engine *e, const struct np
 static void begin_transfer(struct reckoner *r, struct engine *e, uint32_t index, double now)
 {
 	const struct npu_insn *insn = &r->program->insns[index];
-	const struct hw *hw = r->hw;
-	struct npu_piece_walk walk;
-	struct npu_piece piece;
-	uint64_t bursts = 0, beats = 0, descriptors = 0, pieces = 0, moved = 0, bytes = 0;
-	uint64_t granule = dram_burst_bytes(&hw->dram), beat = dma_beat_bytes(hw, insn), row_bytes = hw->dram.row_bytes;
-	npu_piece_walk_init(&walk, r->program, insn);
-	while (npu_piece_next(&walk, &piece)) {
-		bytes += piece.bytes;
-		bursts += (piece.bytes + hw->dma.max_burst - 1) / hw->dma.max_burst;
-		beats += (piece.bytes + beat - 1) / beat;
-		moved += (piece.dram + piece.bytes + granule - 1) / granule * granule - piece.dram / granule * granule;
-		pieces += 1 + piece.bytes / (row_bytes * hw->dram.channels);
-		descriptors += piece.new_descriptor;
-	}
-	double setup = (double)(hw->dma.start_cycles + hw->dma.descriptor_cycles);
-	uint64_t chunk = hw->dma.outstanding < CHUNK ? hw->dma.outstanding : CHUNK, chunks = (bursts + chunk - 1) / chunk;
-	chunks = chunks ? chunks : 1;
-	double n = (double)chunks, between = (double)descriptors * ((double)hw->dma.descriptor_cycles - 1);
-	e->active[e->nactive++] = (struct transfer){
-		.insn = index, .table = npu_op_format(insn->op) == NPU_FORMAT_paged, .chunks = chunks, .ready = now + setup,
-		.issue = ((double)bursts + fmax(0, between)) / n, .beats = (double)beats / n,
-		.bus = fmax((double)moved * r->cycles_a_byte, (double)pieces * r->cycles_a_row) / n,
-	};
-	enum npu_engine id = npu_op_engine(insn->op);
-	r->beats[id] += (double)((bytes + hw->dma.port - 1) / hw->dma.port);
-	r->bytes += (double)bytes;
+	struct transfer *t = &e->active[e->nactive++];
+	*t = (struct transfer){ .insn = index, .table = npu_op_format(insn->op) == NPU_FORMAT_paged,
+				.ready = now + (double)(r->hw->dma.start_cycles + r->hw->dma.descriptor_cycles) };
+	dma_walk_init(&t->walk, r->hw, r->program, insn);
+	if (!t->walk.more)
+		t->table = false;
 }
 
 /* Chunks of the engine are issued one behind the other, as slots come free. */
@@ -198,7 +182,7 @@ static struct transfer *next_chunk(const struct engine *e, double *at)
 	*at = INFINITY;
 	for (unsigned i = 0; i < e->nactive; i++) {
 		double ready = chunk_at(e, &e->active[i]);
-		if (e->active[i].chunks && !e->active[i].sync && ready < *at) {
+		if (!e->active[i].sync && e->active[i].walk.more && ready < *at) {
 			*at = ready;
 			found = &e->active[i];
 		}
@@ -206,20 +190,10 @@ static struct transfer *next_chunk(const struct engine *e, double *at)
 	return found;
 }
 
-static double over_bus(struct reckoner *r, double arrival, double cost, bool write)
-{
-	double begin = fmax(arrival, r->bus);
-	if (write != r->wrote)
-		begin = fmax(arrival, r->bus + r->turn);
-	r->wrote = write;
-	r->bus = begin + cost;
-	return begin;
-}
-
 /* Instructions end in order: those that have moved all, up to the first that has not. */
 static void end_transfers(struct reckoner *r, struct engine *e)
 {
-	for (; e->nactive && !e->active[0].chunks; memmove(e->active, e->active + 1, --e->nactive * sizeof *e->active)) {
+	for (; e->nactive && !e->active[0].walk.more; memmove(e->active, e->active + 1, --e->nactive * sizeof *e->active)) {
 		const struct transfer *t = &e->active[0];
 		e->ended = fmax(e->ended, t->ready);
 		post(r, &r->program->insns[t->insn], e->ended);
@@ -234,29 +208,34 @@ static void end_transfers(struct reckoner *r, struct engine *e)
 static void move_chunk(struct reckoner *r, unsigned id, struct transfer *t, double at)
 {
 	struct engine *e = &r->engine[id];
-	double end;
+	const struct hw *hw = r->hw;
+	struct dma_burst burst;
+	double end = at;
 	if (t->table) {
-		double granule = (double)dram_burst_bytes(&r->hw->dram) * r->cycles_a_byte;
+		uint64_t table = r->program->tables[r->program->insns[t->insn].paged.table].addr;
 		t->table = false;
-		t->ready = over_bus(r, at + r->to, granule, false) + granule + r->back + (double)r->hw->dma.descriptor_cycles;
+		t->ready = reckon_dram_read(r->dram, table, 4, at + r->to) + r->back + (double)hw->dma.descriptor_cycles;
 		e->slot_of_issue = at + 1;
 		return;
 	}
-	e->slot_of_issue = at + t->issue;
-	if (id == NPU_ENGINE_LOAD) {
-		double begin = over_bus(r, at + r->to, t->bus, false);
-		/* The first beats cross while the last bursts are on the bus. */
-		e->port = fmax(e->port, begin + r->back) + t->beats;
-		e->port = fmax(e->port, begin + t->bus + r->back);
-		end = e->port;
-	} else {
-		e->port = fmax(e->port, at) + t->beats;
-		double begin = over_bus(r, e->port + (double)r->hw->dma.cdc_cycles, t->bus, true);
-		end = fmax(e->port + 2 * (double)r->hw->dma.cdc_cycles, begin - r->queued);
+	uint64_t beat = dma_beat_bytes(hw, &r->program->insns[t->insn]);
+	for (uint64_t i = 0; i < r->chunk && t->walk.more; i++) {
+		dma_walk_next(&t->walk, &burst, r->runs);
+		at += burst.new_descriptor ? fmax(1, (double)hw->dma.descriptor_cycles) : 1;
+		double beats = (double)((burst.bytes + beat - 1) / beat);
+		if (id == NPU_ENGINE_LOAD) {
+			end = reckon_dram_read(r->dram, burst.addr, burst.bytes, at + r->to) + r->back;
+			end = e->port = fmax(e->port, end) + beats;
+		} else {
+			e->port = fmax(e->port, at) + beats;
+			end = reckon_dram_write(r->dram, burst.addr, burst.bytes, e->port + r->to) + r->back;
+		}
+		r->beats[id] += (double)((burst.bytes + hw->dma.port - 1) / hw->dma.port);
+		r->bytes += (double)burst.bytes;
 	}
+	e->slot_of_issue = at;
 	e->slots[e->nissued++ % e->nslots] = end;
-	t->chunks--;
-	t->ready = t->chunks ? e->slot_of_issue : end;
+	t->ready = t->walk.more ? at : end;
 	end_transfers(r, e);
 }
 
@@ -266,7 +245,7 @@ static double head_at(struct reckoner *r, unsigned id)
 	if (e->head == e->issued)
 		return INFINITY;
 	const struct npu_insn *insn = &r->program->insns[e->list[e->head]];
-	double at = fmax(e->at[e->head], waits_of(r, insn));
+	double at = fmax(fmax(e->at[e->head], e->started), waits_of(r, insn));
 	if (npu_op_is_sync(insn->op))
 		return is_dma(id) && e->nactive == 2 * e->channels ? INFINITY : at;
 	if (is_dma(id)) {
@@ -285,6 +264,7 @@ static void start(struct reckoner *r, unsigned id, double now)
 	const struct npu_insn *insn = &r->program->insns[index];
 	take(r, insn);
 	e->head++;
+	e->started = now;
 	if (r->stuck == id)
 		issue(r, now);
 	bool sync = npu_op_is_sync(insn->op);
@@ -303,11 +283,11 @@ static void start(struct reckoner *r, unsigned id, double now)
 	}
 	double end = now;
 	if (!sync && id == NPU_ENGINE_MATRIX) {
-		end = start_matrix(r, e, insn, now);
+		end = start_matrix(r, e, index, now);
 	} else if (!sync) {
 		double cycles = (double)vector_plan(r->hw, insn).cycles;
 		r->vector += cycles;
-		end = now + cycles;
+		end = now + cycles + (double)alone_denied(r->alone, index);
 	}
 	e->ended = fmax(e->ended, end);
 	post(r, insn, e->ended);
@@ -356,7 +336,7 @@ static bool init(struct reckoner *r)
 	const struct hw *hw = r->hw;
 	uint32_t posts = p->nsems, n = p->ninsns, at = 0;
 	bool ok = true;
-	uint64_t chunk = hw->dma.outstanding < CHUNK ? hw->dma.outstanding : CHUNK;
+	r->chunk = hw->dma.outstanding < CHUNKS ? 1 : hw->dma.outstanding / CHUNKS;
 	for (uint32_t i = 0; i < n; i++) {
 		r->engine[npu_op_engine(p->insns[i].op)].n++;
 		for (unsigned slot = 0; slot < NPU_SYNC_SLOTS; slot++)
@@ -369,7 +349,7 @@ static bool init(struct reckoner *r)
 		ok = ok && engine->list && engine->at;
 		if (is_dma(e)) {
 			engine->channels = (unsigned)(e == NPU_ENGINE_LOAD ? hw->dma.load_channels : hw->dma.store_channels);
-			engine->nslots = (unsigned)(hw->dma.outstanding / chunk);
+			engine->nslots = (unsigned)(hw->dma.outstanding / r->chunk);
 			engine->active = malloc(2 * (size_t)engine->channels * sizeof *engine->active);
 			engine->free = calloc(engine->channels, sizeof *engine->free);
 			engine->slots = calloc(engine->nslots, sizeof *engine->slots);
@@ -377,6 +357,10 @@ static bool init(struct reckoner *r)
 		}
 		engine->n = 0;
 	}
+	r->alone = alone_new(hw, p);
+	r->dram = reckon_dram_new(hw);
+	r->runs = malloc(dma_most_runs(hw) * sizeof *r->runs);
+	ok = ok && r->alone && r->dram && r->runs;
 	r->sems = calloc(p->nsems + (size_t)1, sizeof *r->sems);
 	r->posts = malloc((posts + (size_t)1) * sizeof *r->posts);
 	uint32_t *posted = calloc(p->nsems + (size_t)1, sizeof *posted);
@@ -406,39 +390,35 @@ static void fini(struct reckoner *r)
 		free(r->engine[e].free);
 		free(r->engine[e].slots);
 	}
+	alone_free(r->alone);
+	reckon_dram_free(r->dram);
+	free(r->runs);
 	free(r->sems);
 	free(r->posts);
 }
 
-static void init_dram(struct reckoner *r)
+/* A DRAM clock in NPU cycles. */
+static double ratio_of(const struct hw *hw)
 {
-	const struct dram_config *d = &r->hw->dram;
-	struct hw_clock_ratio ratio = hw_clock_ratio(r->hw);
-	double cycle = (double)ratio.num / (double)ratio.den; /* a DRAM clock in NPU cycles */
-	double cdc = (double)r->hw->dma.cdc_cycles;
-	double peak = (double)dram_peak_bytes_per_clk(d), burst = dram_burst_clk(d);
-	r->cycles_a_byte = d->ideal ? 0 : cycle / peak / DRAM_SHARE;
-	double rows = fmax((double)d->tRRD_S, (double)d->tFAW / 4);
-	r->cycles_a_row = d->ideal ? 0 : cycle * rows / d->channels;
-	r->to = cdc + (d->ideal ? 0 : cycle * d->front_delay);
-	r->back = cdc + (d->ideal ? 0 : cycle * ((double)d->tRCD + d->CL + d->tDQSCK + burst + d->back_delay));
-	r->turn = d->ideal ? 0 : cycle * (double)(d->CWL + d->tDQSS + d->tWTR_L) / 2;
-	r->queued = d->ideal ? 0 : cycle * (double)d->write_queue * dram_burst_bytes(d) / peak * d->channels * d->drain_high / 100;
+	struct hw_clock_ratio ratio = hw_clock_ratio(hw);
+	return (double)ratio.num / (double)ratio.den;
 }
 
 bool reckon(const struct hw *hw, const struct npu_program *program, struct reckoning *out)
 {
 	struct reckoner r = { .hw = hw, .program = program, .stuck = NPU_ENGINES, .ready = (double)hw->sequencer.launch_cycles };
-	init_dram(&r);
+	r.to = (double)hw->dma.cdc_cycles + (hw->dram.ideal ? 0 : ratio_of(hw) * hw->dram.front_delay);
+	r.back = (double)hw->dma.cdc_cycles;
 	bool ok = init(&r) && run(&r);
+	double drained = ok ? reckon_dram_end(r.dram) : 0;
 	fini(&r);
 	if (!ok)
 		return false;
 	double n = program->ninsns;
 	double least = n > 0 ? (double)hw->sequencer.launch_cycles + (double)hw->sequencer.issue_cycles * (n - 1) : 0;
-	double on_bus = r.bytes * r.cycles_a_byte * DRAM_SHARE;
+	double on_bus = hw->dram.ideal ? 0 : r.bytes * ratio_of(hw) / (double)dram_peak_bytes_per_clk(&hw->dram);
 	least = fmax(fmax(least, on_bus), fmax(r.vector, r.stream));
 	least = fmax(least, fmax(r.beats[NPU_ENGINE_LOAD], r.beats[NPU_ENGINE_STORE]));
-	*out = (struct reckoning){ .least = least, .cycles = fmax(fmax(r.end, r.bus), least) };
+	*out = (struct reckoning){ .least = least, .cycles = fmax(fmax(r.end, drained), least) };
 	return true;
 }
