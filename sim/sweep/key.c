@@ -39,27 +39,27 @@ void sweep_key(const struct sweep_space *s, uint64_t machine, const char *progra
 
 /* ---- judgement ---- */
 
-/* Hashes of machines, by what the axes of hardware say: more than that many are resolved anew when they come again. */
-enum { MACHINES = 4096 };
+/* Hashes of machines, by what the axes of hardware say: of more than that many some are resolved anew when they come
+ * again. */
+enum { MACHINES = 65536 };
 
 struct known_machine {
-	uint64_t of;            /* number + 1 of the point of the hardware axes; 0: none */
+	uint64_t of;            /* its number + 1; 0: none */
 	uint64_t with, without; /* the SRAM's size */
 	bool legal;
 };
 
 struct sweep_judge {
-	const struct sweep_space *space;
 	struct sweep_machines machines;
 	bool read, same; /* the machines are those of the plan */
 	struct known_machine known[MACHINES];
 };
 
-struct sweep_judge *sweep_judge_new(const struct sweep_space *s)
+struct sweep_judge *sweep_judge_new(void)
 {
 	struct sweep_judge *j = calloc(1, sizeof *j);
 	if (j)
-		*j = (struct sweep_judge){ .space = s, .machines = { .axis = -1 } };
+		j->machines.axis = -1;
 	return j;
 }
 
@@ -95,30 +95,30 @@ static uint64_t machine_number(const struct sweep_space *s, uint64_t point)
 	return n;
 }
 
-static bool machines_are_same(struct sweep_judge *j)
+static bool machines_are_same(struct sweep_judge *j, const struct sweep_space *s)
 {
 	struct npu_error ignored;
 	char digest[17];
 	if (!j->read) {
 		j->read = true;
-		if (sweep_machines_read(&j->machines, j->space, &ignored)) {
-			sweep_machines_digest(&j->machines, j->space, digest);
-			j->same = strcmp(digest, j->space->machines) == 0;
+		if (sweep_machines_read(&j->machines, s, &ignored)) {
+			sweep_machines_digest(&j->machines, s, digest);
+			j->same = strcmp(digest, s->machines) == 0;
 		}
 	}
 	return j->same;
 }
 
-static const struct known_machine *machine_of(struct sweep_judge *j, uint64_t point)
+static const struct known_machine *machine_of(struct sweep_judge *j, const struct sweep_space *s, uint64_t point)
 {
-	uint64_t n = machine_number(j->space, point);
+	uint64_t n = machine_number(s, point);
 	struct known_machine *m = &j->known[n % MACHINES];
 	struct config config;
 	struct npu_error ignored;
 	if (m->of == n + 1)
 		return m;
 	*m = (struct known_machine){ .of = n + 1 };
-	m->legal = sweep_machines_at(&j->machines, j->space, point, &config, &ignored);
+	m->legal = sweep_machines_at(&j->machines, s, point, &config, &ignored);
 	if (m->legal) {
 		m->with = sweep_machine_hash(&config, true);
 		m->without = sweep_machine_hash(&config, false);
@@ -127,24 +127,25 @@ static const struct known_machine *machine_of(struct sweep_judge *j, uint64_t po
 	return m;
 }
 
-bool sweep_judge_holds(struct sweep_judge *j, uint64_t point, enum sweep_status status, const json_t *record)
+bool sweep_judge_holds(struct sweep_judge *j, const struct sweep_space *s, uint64_t point, enum sweep_status status,
+		       const json_t *record)
 {
 	const char *said = json_string_value(json_object_get(record, "key")),
 		   *program = json_string_value(json_object_get(record, "program"));
 	const char *params = json_string_value(json_object_get(record, "params"));
 	char key[17];
 	struct alike alike;
-	if (!is_at(j->space, point, json_object_get(record, "at")))
+	if (!is_at(s, point, json_object_get(record, "at")))
 		return false;
 	if (status != SWEEP_RUN)
 		return true;
 	if (!said || !params || !json_is_object(json_object_get(record, "figures")) ||
-	    (j->space->kind != SWEEP_MODEL) != (program != NULL))
+	    (s->kind != SWEEP_MODEL) != (program != NULL))
 		return false;
-	if (!machines_are_same(j))
+	if (!machines_are_same(j, s))
 		return true;
-	const struct known_machine *m = machine_of(j, point);
-	sweep_key(j->space, m->with, program, params, key);
+	const struct known_machine *m = machine_of(j, s, point);
+	sweep_key(s, m->with, program, params, key);
 	if (!m->legal || strcmp(said, key) != 0)
 		return false;
 	return !alike_read(json_object_get(record, "alike"), &alike) || alike.machine == m->with ||

@@ -12,13 +12,14 @@ json_t *sweep_place(const struct sweep_space *, uint64_t point);
  * and `params`, with `program` NULL. */
 void sweep_key(const struct sweep_space *, uint64_t machine, const char *program, const char *params, char out[17]);
 
-/* Looks at records one after the other. The machines of a plan are resolved again, each once, where they are still
- * those that the plan was made with; elsewhere they are not held against. */
+/* Looks at records of one space. Its machines are resolved again, each once, where they are still those that the plan
+ * was made with; elsewhere they are not held against. */
 struct sweep_judge;
-/* Keeps the space. NULL when out of memory. */
-struct sweep_judge *sweep_judge_new(const struct sweep_space *);
+/* NULL when out of memory. */
+struct sweep_judge *sweep_judge_new(void);
 void sweep_judge_free(struct sweep_judge *);
 /* Whether a record is of that point: its place is, and its key is that of its program on the machine of the point. */
-bool sweep_judge_holds(struct sweep_judge *, uint64_t point, enum sweep_status, const json_t *record);
+bool sweep_judge_holds(struct sweep_judge *, const struct sweep_space *, uint64_t point, enum sweep_status,
+		       const json_t *record);
 
 #endif

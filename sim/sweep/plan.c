@@ -304,7 +304,7 @@ static bool read_all(const json_t *o, struct sweep_space *s)
 struct sweep_space *sweep_space_read(const json_t *o, const char *file, struct npu_error *err)
 {
 	const char *schema = json_string_value(json_object_get(o, "schema"));
-	struct sweep_space *s = calloc(1, sizeof *s);
+	struct sweep_space *s = sweep_space_new();
 	char said[sizeof s->identity];
 	if (!s)
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");

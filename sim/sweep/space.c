@@ -4,6 +4,7 @@
 #include "isa/plain.h"
 #include "isa/random.h"
 #include "isa/units.h"
+#include "sim/sweep/key.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,10 +14,20 @@
 #include <string.h>
 #include <unistd.h>
 
+struct sweep_space *sweep_space_new(void)
+{
+	struct sweep_space *s = calloc(1, sizeof *s);
+	if (s && (s->judge = sweep_judge_new()))
+		return s;
+	free(s);
+	return NULL;
+}
+
 void sweep_space_free(struct sweep_space *s)
 {
 	if (!s)
 		return;
+	sweep_judge_free(s->judge);
 	for (unsigned i = 0; i < s->nwith; i++) {
 		free(s->with[i].key);
 		free(s->with[i].value);

@@ -75,10 +75,13 @@ struct sweep_space {
 	char identity[17]; /* hash of all that decides a result: of the plan and `inputs` */
 	struct sweep_file files[SWEEP_FILES];
 	unsigned nfiles;
-	char digest[17]; /* of a plug-in's file; "" where the subject is none */
-	char *version;   /* of the tool */
+	char digest[17];           /* of a plug-in's file; "" where the subject is none */
+	char *version;             /* of the tool */
+	struct sweep_judge *judge; /* of records that are read (key.h) */
 };
 
+/* Nothing in it; NULL when out of memory. */
+struct sweep_space *sweep_space_new(void);
 void sweep_space_free(struct sweep_space *);
 /* What axes and keys may be called: letters, digits, _ . - after a letter or _. */
 bool sweep_is_name(const char *);

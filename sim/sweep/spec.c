@@ -226,7 +226,7 @@ struct sweep_spec *sweep_spec_read(const char *path, const struct plugin_limits 
 		return NULL;
 	r.spec = calloc(1, sizeof *r.spec);
 	if (r.spec)
-		r.space = r.spec->space = calloc(1, sizeof *r.space);
+		r.space = r.spec->space = sweep_space_new();
 	if (r.space) {
 		r.spec->machines.axis = -1;
 		r.spec->limits = *limits;

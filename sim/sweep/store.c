@@ -408,8 +408,8 @@ static bool is_of(const json_t *record, const struct sweep_space *space)
 	return sweep && strcmp(sweep, space->identity) == 0;
 }
 
-static bool read_file(const char *path, const struct sweep_space *space, struct sweep_judge *judge, sweep_each *each,
-		      void *context, struct sweep_strays *strays, struct npu_error *err)
+static bool read_file(const char *path, const struct sweep_space *space, sweep_each *each, void *context,
+		      struct sweep_strays *strays, struct npu_error *err)
 {
 	FILE *in = fopen(path, "re");
 	char *line = NULL;
@@ -428,7 +428,7 @@ static bool read_file(const char *path, const struct sweep_space *space, struct 
 			strays->foreign++;
 		else if (whole && (status == SWEEP_MISSING || point < 0 || (uint64_t)point >= space->points))
 			strays->damaged++;
-		else if (whole && !sweep_judge_holds(judge, (uint64_t)point, status, record))
+		else if (whole && !sweep_judge_holds(space->judge, space, (uint64_t)point, status, record))
 			strays->astray++;
 		else if (whole)
 			more = each(context, (uint64_t)point, status, record);
@@ -448,16 +448,13 @@ bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_e
 		      struct sweep_strays *strays, struct npu_error *err)
 {
 	struct sweep_strays here = { 0 };
-	struct sweep_judge *judge = sweep_judge_new(space);
 	char **names = NULL, file[4096];
 	size_t n = 0;
 	struct dirent *e;
 	DIR *d = opendir(path);
-	if (!d) {
-		sweep_judge_free(judge);
+	if (!d)
 		return fail_io(err, path, "cannot be read");
-	}
-	bool ok = judge != NULL;
+	bool ok = true;
 	while (ok && (e = readdir(d))) {
 		if (strncmp(e->d_name, "points-", 7) != 0 || !(ends_in(e->d_name, PART) || ends_in(e->d_name, DONE)))
 			continue;
@@ -474,11 +471,10 @@ bool sweep_store_read(const char *path, const struct sweep_space *space, sweep_e
 	if (!ok)
 		npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		ok = ok && join(file, path, names[i], err) && read_file(file, space, judge, each, context, &here, err);
+		ok = ok && join(file, path, names[i], err) && read_file(file, space, each, context, &here, err);
 		free(names[i]);
 	}
 	free(names);
-	sweep_judge_free(judge);
 	if (strays) {
 		strays->damaged += here.damaged;
 		strays->foreign += here.foreign;

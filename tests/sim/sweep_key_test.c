@@ -53,8 +53,8 @@ static struct sweep_spec *read_spec(void)
 
 static bool holds(const struct sweep_space *s, uint64_t point, const json_t *record)
 {
-	struct sweep_judge *j = sweep_judge_new(s);
-	bool ok = sweep_judge_holds(j, point, SWEEP_RUN, record);
+	struct sweep_judge *j = sweep_judge_new();
+	bool ok = sweep_judge_holds(j, s, point, SWEEP_RUN, record);
 	sweep_judge_free(j);
 	return ok;
 }
