@@ -70,7 +70,7 @@ checks=$((checks + 1))
 # Charts.
 if command -v gnuplot >/dev/null; then
     "$NPUSIM" sweep plot s --by energy.total_uj --against dram.bus_bytes --x tile_m --y tile_n -o q >out 2>err || fail "plot: $(cat err)"
-    grep -qx "set xlabel 'tile_m'" q/plots.gp && grep -qx "set ylabel 'tile_n'" q/plots.gp && grep -qx "set xlabel 'dram.bus_bytes'" q/plots.gp &&
+    grep -qx "set xlabel 'tile_m'" q/plots.gp && grep -qx "set ylabel 'tile_n'" q/plots.gp && grep -qx "set xlabel 'dram.bus_bytes, KiB'" q/plots.gp &&
         grep -qx "set title 'best energy.total_uj for each tile_n'" q/plots.gp || fail "other charts than those: $(grep '^set [xyt].*[el] ' q/plots.gp)"
     refuses 2 '--x: no axis tile_w; did you mean tile_m?' sweep plot s --x tile_w
     refuses 2 '--x and --y: two axes would be right' sweep plot s --x tile_m --y tile_m
