@@ -67,27 +67,31 @@ static bool print_front(const struct answers *a)
 
 /* ---- refusals ---- */
 
-static uint64_t distance(const struct sweep_space *s, uint64_t a, uint64_t b)
+/* In steps from value to value, whatever the order in which they are written. */
+static uint64_t distance(const struct answers *answers, uint64_t a, uint64_t b)
 {
+	const struct sweep_space *s = answers->rows->space;
 	uint64_t d = 0;
 	for (unsigned i = 0; i < s->naxes; i++) {
-		uint32_t x = sweep_index(s, a, i), y = sweep_index(s, b, i);
-		d += answers_is_ordered(&s->axes[i]) ? x > y ? x - y : y - x : x != y;
+		const struct sweep_order *o = &answers->order[i];
+		uint32_t x = o->rank[sweep_index(s, a, i)], y = o->rank[sweep_index(s, b, i)];
+		d += o->ordered ? x > y ? x - y : y - x : x != y;
 	}
 	return d;
 }
 
 /* The row of that status and reason nearest to a point. */
-static const struct sweep_row *nearest(const struct sweep_rows *r, uint64_t point, enum sweep_status status,
+static const struct sweep_row *nearest(const struct answers *a, uint64_t point, enum sweep_status status,
 				       unsigned reason)
 {
+	const struct sweep_rows *r = a->rows;
 	const struct sweep_row *found = NULL;
 	uint64_t least = UINT64_MAX;
 	for (uint64_t i = 0; i < r->n; i++) {
 		const struct sweep_row *row = &r->row[i];
 		if (row->status != status || (status == SWEEP_NOT_LEGAL && row->reason != reason))
 			continue;
-		uint64_t d = distance(r->space, row->point, point);
+		uint64_t d = distance(a, row->point, point);
 		if (d < least) {
 			least = d;
 			found = row;
@@ -117,8 +121,8 @@ static void print_refusals(const struct answers *a, const struct sweep_row *best
 	char refused[512], legal[512], share[16];
 	struct report_table *table = r->count[SWEEP_NOT_LEGAL] && best ? report_table_new(titles) : NULL;
 	for (unsigned i = 0; table && i < r->nreasons; i++) {
-		const struct sweep_row *row = nearest(r, best->point, SWEEP_NOT_LEGAL, i);
-		const struct sweep_row *other = row ? nearest(r, row->point, SWEEP_RUN, 0) : NULL;
+		const struct sweep_row *row = nearest(a, best->point, SWEEP_NOT_LEGAL, i);
+		const struct sweep_row *other = row ? nearest(a, row->point, SWEEP_RUN, 0) : NULL;
 		if (!row || !other)
 			continue;
 		snprintf(share, sizeof share, "%.1f %%", 100 * (double)r->refused[i] / (double)r->n);
@@ -179,43 +183,70 @@ static bool print_failures(const struct answers *a)
 
 /* ---- the whole ---- */
 
-bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool color, struct npu_error *err)
+/* "the best point", or, where that is of another machine, "the best point of sram.size 1MiB". */
+static const char *best_at(const struct fixed *home, bool overall, char *out, unsigned size)
 {
-	const struct answers answers = { r, path, out, color, err };
+	char label[256];
+	const struct sweep_space *s = home->s;
+	unsigned used = (unsigned)snprintf(out, size, "the best point"), n = 0;
+	for (unsigned a = 0; !overall && a < s->naxes && used < size; a++)
+		if (home->index[a] >= 0)
+			used +=
+			    (unsigned)snprintf(out + used, size - used, "%s%s %s", n++ ? ", " : " of ", s->axes[a].name,
+					       sweep_label(&s->axes[a], (uint32_t)home->index[a], label, sizeof label));
+	return out;
+}
+
+/* With the orders of the axes there. */
+static bool tell(const struct answers *answers)
+{
+	const struct sweep_rows *r = answers->rows;
 	const struct sweep_space *s = r->space;
 	const struct sweep_row *best = sweep_best(r, 0, NULL, NULL);
 	struct fixed home = { .s = s };
+	char where[1024];
 	/* Values of an axis are compared where each has the best of all the others behind it. */
-	bool ok = true, main_axis = false, told_any = false,
-	     whole = !s->pareto && s->count == s->points && !r->count[SWEEP_MISSING];
+	bool ok = true, main_axis = false, told_any = false, whole = sweep_rows_whole(r);
 	for (unsigned a = 0; a < s->naxes; a++) {
 		bool is_main = s->axes[a].hardware && s->axes[a].count > 1;
 		home.index[a] = is_main && whole ? (int)sweep_home(r, a) : -1;
 		main_axis = main_axis || is_main;
 	}
 	if (best && s->pareto)
-		ok = told_any = print_front(&answers);
+		ok = told_any = print_front(answers);
 	for (unsigned a = 0; ok && best && !s->pareto && a < s->naxes; a++) {
 		struct fixed fixed = home;
 		fixed.index[a] = -1;
 		if (s->axes[a].count < 2 || (main_axis && !s->axes[a].hardware))
 			continue;
-		ok = answers_along(&answers, a, &fixed, whole, &told_any);
+		ok = answers_along(answers, a, &fixed, whole, &told_any);
 	}
 	if (ok && best && !told_any) {
-		fputc('\n', out);
-		answers_put_goal(&answers);
-		fputc('\n', out);
-		print_points(&answers, &best, 1);
+		fputc('\n', answers->out);
+		answers_put_goal(answers);
+		fputc('\n', answers->out);
+		print_points(answers, &best, 1);
 	}
 	const struct sweep_row *at_home = best ? sweep_best(r, 0, answers_is_fixed, &home) : NULL;
-	for (unsigned a = 0; ok && main_axis && whole && at_home && a < s->naxes; a++)
+	if (at_home)
+		best_at(&home, at_home == best, where, sizeof where);
+	for (unsigned a = 0; ok && main_axis && whole && !s->pareto && at_home && a < s->naxes; a++)
 		if (!s->axes[a].hardware)
-			ok = answers_around(&answers, a, at_home);
-	print_refusals(&answers, best);
-	if (ok && r->count[SWEEP_FAILED])
-		ok = print_failures(&answers);
+			ok = answers_around(answers, a, at_home, where);
+	print_refusals(answers, best);
+	return ok && (!r->count[SWEEP_FAILED] || print_failures(answers));
+}
+
+bool sweep_answers(const struct sweep_rows *r, const char *path, FILE *out, bool color, struct npu_error *err)
+{
+	struct answers answers = { .rows = r, .path = path, .out = out, .color = color, .err = err };
 	char strays[160];
+	bool ok = true;
+	for (unsigned a = 0; a < r->space->naxes; a++)
+		ok = sweep_order_of(&answers.order[a], &r->space->axes[a]) && ok;
+	ok = ok ? tell(&answers) : npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	for (unsigned a = 0; a < r->space->naxes; a++)
+		sweep_order_fini(&answers.order[a]);
 	if (*sweep_strays_text(&r->strays, strays))
 		fprintf(out, "%s\n", strays);
 	return ok;

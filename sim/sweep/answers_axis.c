@@ -5,79 +5,12 @@
 #include "sim/sweep/answers_parts.h"
 #include "sim/sweep/figures.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Less is no difference to speak of; less against the way an axis goes is no turn of it. */
 static const double FLAT = 0.001, TURN = 0.01;
-
-bool answers_is_ordered(const struct sweep_axis *x)
-{
-	for (size_t i = 0; i < (size_t)x->count * x->nkeys; i++)
-		if (!isdigit((unsigned char)x->values[i][0]))
-			return false;
-	return true;
-}
-
-/* ---- causes ---- */
-
-static double state(const json_t *record, const char *engine, const char *name)
-{
-	char path[96];
-	snprintf(path, sizeof path, "engines.%s.%s", engine, name);
-	return sweep_record_figure(record, path);
-}
-
-/* What made b slower or faster than a: the state of the engine that computes (that loads, where none does) that changed
- * most. */
-static const char *cause(const json_t *a, const json_t *b, char *out, unsigned size)
-{
-	bool macs = sweep_record_figure(b, "macs") > 0;
-	const char *engine = macs ? "matrix" : "load";
-	double worse = sweep_record_figure(b, "cycles") > sweep_record_figure(a, "cycles") ? 1 : -1, most = 0;
-	const char *which = NULL;
-	for (unsigned i = 0; i < NPU_STATES; i++) {
-		const char *name = account_state_name((enum npu_state)i);
-		double change = (state(b, engine, name) - state(a, engine, name)) * worse;
-		if (change > most) {
-			most = change;
-			which = name;
-		}
-	}
-	double from = sweep_record_figure(a, "dram.bus_bytes"), to = sweep_record_figure(b, "dram.bus_bytes");
-	if (!which)
-		return snprintf(out, size, "no state of the engines says why"), out;
-	int n = snprintf(out, size, "%s %s %s -> %s cycles", engine, which,
-			 npu_count_text((uint64_t)state(a, engine, which)).text,
-			 npu_count_text((uint64_t)state(b, engine, which)).text);
-	if (fabs(to - from) > 0.01 * from && n > 0 && (unsigned)n < size)
-		snprintf(out + n, size - (unsigned)n, ", DRAM %.1f -> %.1f MiB", from / 1048576, to / 1048576);
-	return out;
-}
-
-static const char *bound_of(const json_t *record, char *out, unsigned size)
-{
-	const json_t *figures = json_object_get(record, "figures");
-	const char *bound = json_string_value(json_object_get(figures, "bound"));
-	const char *evidence = json_string_value(json_object_get(figures, "bound_evidence"));
-	snprintf(out, size, "bound by %s%s%s%s", bound ? bound : "nothing", evidence ? " (" : "",
-		 evidence ? evidence : "", evidence ? ")" : "");
-	return out;
-}
-
-/* Why more of a key changes nothing. */
-static const char *flat_cause(const struct sweep_axis *x, const json_t *record, char *out, unsigned size)
-{
-	double used = sweep_record_figure(record, "sram.peak_bytes");
-	if (strcmp(x->keys[0], "sram.size") == 0 && used > 0)
-		snprintf(out, size, "the best tiles use %s KiB", npu_count_text((uint64_t)llround(used / 1024)).text);
-	else
-		bound_of(record, out, size);
-	return out;
-}
 
 /* ---- best for each value ---- */
 
@@ -96,8 +29,9 @@ struct along {
 	unsigned axis;
 	bool whole;                  /* everything else was tried there, so that values can be compared */
 	const struct sweep_row **at; /* [count], NULL: nothing is legal there, or tried */
-	uint32_t *some;              /* [n] indices of those that are there */
+	uint32_t *some;              /* [n] indices of those that are there, in the order of the axis */
 	uint32_t n;
+	bool ordered; /* from less to more */
 };
 
 /* A stretch of `some`. */
@@ -125,13 +59,14 @@ static double gain_between(const struct along *l, uint32_t from, uint32_t to)
 	return sweep_gain(l->r->names[0], figure_at(l, from), figure_at(l, to));
 }
 
-static bool along_axis(struct along *l, const struct sweep_rows *r, unsigned axis, const struct fixed *fixed,
-		       bool whole)
+static bool along_axis(struct along *l, const struct answers *a, unsigned axis, const struct fixed *fixed, bool whole)
 {
+	const struct sweep_rows *r = a->rows;
 	uint32_t count = r->space->axes[axis].count;
 	*l = (struct along){ .r = r,
 			     .axis = axis,
 			     .whole = whole,
+			     .ordered = a->order[axis].ordered,
 			     .at = calloc(count, sizeof *l->at),
 			     .some = calloc(count, sizeof *l->some) };
 	bool more = sweep_figure_wants_more(r->names[0]);
@@ -146,8 +81,8 @@ static bool along_axis(struct along *l, const struct sweep_rows *r, unsigned axi
 			*best = row;
 	}
 	for (uint32_t i = 0; l->at && l->some && i < count; i++)
-		if (l->at[i])
-			l->some[l->n++] = i;
+		if (l->at[a->order[axis].at[i]])
+			l->some[l->n++] = a->order[axis].at[i];
 	return l->at && l->some;
 }
 
@@ -218,7 +153,7 @@ static void put_row(struct report_table *table, const struct along *l, uint32_t 
 		if (f > 0 || !l->whole)
 			continue;
 		snprintf(text, sizeof text, "%+.1f %%", (v / before - 1) * 100);
-		report_table_text(table, isnan(before) ? "" : text);
+		report_table_text(table, isnan(before) || fabs(before) <= 0 ? "" : text);
 	}
 }
 
@@ -265,38 +200,71 @@ static void heading(const struct answers *answers, const struct along *l, const 
 		if (fixed->index[a] >= 0 && a != l->axis)
 			fprintf(out, ", %s %s", s->axes[a].name,
 				sweep_label(&s->axes[a], (uint32_t)fixed->index[a], text, sizeof text));
-	fputs(l->whole ? "\n" : "; the other axes were not exhausted, so that differences may be theirs\n", out);
+	if (l->whole)
+		fputc('\n', out);
+	else if (l->r->count[SWEEP_MISSING])
+		fprintf(out, "; %s of %s points are missing, so that differences may be theirs\n",
+			npu_count_text(l->r->count[SWEEP_MISSING]).text, npu_count_text(s->count).text);
+	else if (l->r->count[SWEEP_FAILED])
+		fprintf(out, "; %s of %s points have failed, so that differences may be theirs\n",
+			npu_count_text(l->r->count[SWEEP_FAILED]).text, npu_count_text(s->count).text);
+	else
+		fputs("; the other axes were not exhausted, so that differences may be theirs\n", out);
 }
 
 /* ---- remarks below it ---- */
 
-/* Where an axis of numbers goes up and down: stretches that alternate, each by more than TURN. */
+/* Whether it is better at b than at a by more than TURN, 1, or worse, -1. */
+static int way_between(const struct along *l, uint32_t a, uint32_t b)
+{
+	double g = gain_between(l, a, b);
+	return g > TURN ? 1 : g < -TURN ? -1 : 0;
+}
+
+/* Where an axis of numbers goes up and down: stretches that alternate, each by more than TURN, from the best of what is
+ * before to the worst of what comes, or the other way round. */
 static uint32_t stretches_of(const struct along *l, struct stretch *out)
 {
-	uint32_t n = 0, start = 0, end = 0;
+	uint32_t n = 0, start = 0, end = 0, best = 0, worst = 0;
 	int way = 0;
 	for (uint32_t i = 1; i < l->n; i++) {
-		double g = gain_between(l, end, i);
-		if (way == 0 ? fabs(g) <= TURN : g * way < 0 && fabs(g) <= TURN)
+		if (way == 0) {
+			best = gain_between(l, best, i) >= 0 ? i : best;
+			worst = gain_between(l, worst, i) <= 0 ? i : worst;
+			way = worst < best ? way_between(l, worst, best) : way_between(l, best, worst);
+			start = way > 0 ? worst : best;
+			end = i;
 			continue;
-		if (way != 0 && g * way < 0) {
+		}
+		/* As far as it went so far. */
+		if (gain_between(l, end, i) * way >= 0)
+			end = i;
+		else if (way_between(l, end, i) * way < 0) {
 			out[n++] = (struct stretch){ start, end, gain_between(l, start, end) };
 			start = end;
+			end = i;
+			way = -way;
 		}
-		way = g > 0 ? 1 : g < 0 ? -1 : way;
-		end = i;
 	}
 	if (way != 0)
 		out[n++] = (struct stretch){ start, end, gain_between(l, start, end) };
 	return n;
 }
 
+/* Stretches in which no value differs from another by more than FLAT. */
 static uint32_t flats_of(const struct along *l, struct stretch *out)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0, end; i < l->n; i = end + 1) {
-		for (end = i; end + 1 < l->n && fabs(gain_between(l, i, end + 1)) <= FLAT; end++)
-			continue;
+		uint32_t best = i, worst = i;
+		for (end = i; end + 1 < l->n; end++) {
+			uint32_t next = end + 1, high = gain_between(l, best, next) > 0 ? next : best,
+				 low = gain_between(l, worst, next) < 0 ? next : worst;
+			if (gain_between(l, high, low) < -FLAT)
+				break;
+			best = high;
+			worst = low;
+		}
 		if (end > i)
 			out[n++] = (struct stretch){ i, end, 0 };
 	}
@@ -328,7 +296,8 @@ static uint32_t pick(struct stretch *list, uint32_t n, bool losses)
 struct remarks {
 	struct stretch *turns, *flats; /* the first MOST_STRETCHES at most are told */
 	uint32_t nturns, nflats;       /* all of them */
-	bool monotonic;                /* the only stretch loses */
+	bool monotonic;                /* there is one stretch */
+	bool flat;                     /* there is none, and nothing changes from end to end */
 };
 
 static uint32_t told(uint32_t n)
@@ -338,17 +307,17 @@ static uint32_t told(uint32_t n)
 
 static bool remarks_of(struct remarks *m, const struct along *l, struct records *records)
 {
-	const struct sweep_axis *x = &l->r->space->axes[l->axis];
 	*m = (struct remarks){ .turns = calloc(l->n + 1, sizeof *m->turns),
 			       .flats = calloc(l->n + 1, sizeof *m->flats) };
 	if (!m->turns || !m->flats)
 		return false;
 	if (!l->whole)
 		return true;
-	uint32_t n = answers_is_ordered(x) ? stretches_of(l, m->turns) : 0;
+	uint32_t n = l->ordered ? stretches_of(l, m->turns) : 0;
 	m->monotonic = n == 1;
 	m->nturns = pick(m->turns, n, true);
 	m->nflats = pick(m->flats, flats_of(l, m->flats), false);
+	m->flat = m->nflats == 1 && m->flats[0].from == 0 && m->flats[0].to + 1 == l->n;
 	for (uint32_t i = 0; i < told(m->nturns); i++) {
 		want_record(records, l->at[l->some[m->turns[i].from]]);
 		want_record(records, l->at[l->some[m->turns[i].to]]);
@@ -358,30 +327,59 @@ static bool remarks_of(struct remarks *m, const struct along *l, struct records 
 	return true;
 }
 
-static void print_remarks(const struct remarks *m, const struct along *l, const struct records *records, FILE *out)
+static const char *label_at(const struct along *l, uint32_t i, char *out, unsigned size)
+{
+	return sweep_label(&l->r->space->axes[l->axis], l->some[i], out, size);
+}
+
+/* `at`: " at the best point", "". */
+static void print_turn(const struct along *l, const struct stretch *t, bool monotonic, const struct records *records,
+		       const char *at, FILE *out)
+{
+	const char *goal = l->r->names[0], *axis = l->r->space->axes[l->axis].name;
+	char from[256], to[256], was[64], is[64], why[512];
+	double a = figure_at(l, t->from), b = figure_at(l, t->to);
+	/* There is no share of nothing. */
+	bool share = fabs(a) > 0;
+	label_at(l, t->from, from, sizeof from);
+	label_at(l, t->to, to, sizeof to);
+	sweep_figure_text(goal, a, was, sizeof was);
+	sweep_figure_text(goal, b, is, sizeof is);
+	answers_cause(goal, record_at(records, l, t->from), record_at(records, l, t->to), why, sizeof why);
+	if (monotonic)
+		fprintf(out, "%s %s with %s, %s -> %s", sweep_figure_wants_more(goal) ? "less" : "more", goal, axis,
+			from, to);
+	else
+		fprintf(out, "not monotonic: %s %s -> %s loses", axis, from, to);
+	if (!share)
+		fprintf(out, "%s %s -> %s", monotonic ? "" : ",", was, is);
+	else if (monotonic)
+		fprintf(out, " %+.1f %%", (b / a - 1) * 100);
+	else
+		fprintf(out, " %.1f %%", -t->gain * 100);
+	fprintf(out, "%s%s%s\n", at, *why ? ": " : "", why);
+}
+
+static void print_turns(const struct remarks *m, const struct along *l, const struct records *records, const char *at,
+			FILE *out)
+{
+	for (uint32_t i = 0; i < told(m->nturns); i++)
+		print_turn(l, &m->turns[i], m->monotonic, records, at, out);
+	if (m->nturns > MOST_STRETCHES)
+		fprintf(out, "not monotonic: %s loses in %u more stretches%s\n", l->r->space->axes[l->axis].name,
+			m->nturns - MOST_STRETCHES, at);
+}
+
+static void print_flats(const struct remarks *m, const struct along *l, const struct records *records, FILE *out)
 {
 	const struct sweep_axis *x = &l->r->space->axes[l->axis];
 	char from[256], to[256], why[512];
-	for (uint32_t i = 0; i < told(m->nturns); i++) {
-		const struct stretch *t = &m->turns[i];
-		sweep_label(x, l->some[t->from], from, sizeof from);
-		sweep_label(x, l->some[t->to], to, sizeof to);
-		cause(record_at(records, l, t->from), record_at(records, l, t->to), why, sizeof why);
-		if (m->monotonic)
-			fprintf(out, "%s %s with %s, %s -> %s %+.1f %%: %s\n",
-				sweep_figure_wants_more(l->r->names[0]) ? "less" : "more", l->r->names[0], x->name,
-				from, to, (figure_at(l, t->to) / figure_at(l, t->from) - 1) * 100, why);
-		else
-			fprintf(out, "not monotonic: %s %s -> %s loses %.1f %%: %s\n", x->name, from, to,
-				-t->gain * 100, why);
+	for (uint32_t i = 0; i < told(m->nflats); i++) {
+		answers_flat_cause(l->r->names[0], x, record_at(records, l, m->flats[i].from), why, sizeof why);
+		fprintf(out, "flat: %s %s -> %s changes nothing%s%s\n", x->name,
+			label_at(l, m->flats[i].from, from, sizeof from), label_at(l, m->flats[i].to, to, sizeof to),
+			*why ? ", " : "", why);
 	}
-	if (m->nturns > MOST_STRETCHES)
-		fprintf(out, "not monotonic: %s loses in %u more stretches\n", x->name, m->nturns - MOST_STRETCHES);
-	for (uint32_t i = 0; i < told(m->nflats); i++)
-		fprintf(out, "flat: %s %s -> %s changes nothing, %s\n", x->name,
-			sweep_label(x, l->some[m->flats[i].from], from, sizeof from),
-			sweep_label(x, l->some[m->flats[i].to], to, sizeof to),
-			flat_cause(x, record_at(records, l, m->flats[i].from), why, sizeof why));
 	if (m->nflats > MOST_STRETCHES)
 		fprintf(out, "flat: %s has %u more stretches that change nothing\n", x->name,
 			m->nflats - MOST_STRETCHES);
@@ -401,7 +399,8 @@ static bool print_along(const struct answers *a, const struct along *l, const st
 	if (table) {
 		heading(a, l, home);
 		report_table_print(table, a->out, &(struct report_style){ .color = a->color });
-		print_remarks(&m, l, &records, a->out);
+		print_turns(&m, l, &records, "", a->out);
+		print_flats(&m, l, &records, a->out);
 	}
 	for (unsigned i = 0; ok && i < records.n; i++)
 		json_decref(records.of[i]);
@@ -413,7 +412,7 @@ static bool print_along(const struct answers *a, const struct along *l, const st
 bool answers_along(const struct answers *a, unsigned axis, const struct fixed *fixed, bool whole, bool *told_any)
 {
 	struct along l;
-	bool ok = along_axis(&l, a->rows, axis, fixed, whole) || npu_fail(a->err, NPU_ERR_MEMORY, "out of memory");
+	bool ok = along_axis(&l, a, axis, fixed, whole) || npu_fail(a->err, NPU_ERR_MEMORY, "out of memory");
 	ok = ok && print_along(a, &l, fixed);
 	*told_any = *told_any || l.n > 0;
 	along_free(&l);
@@ -422,44 +421,36 @@ bool answers_along(const struct answers *a, unsigned axis, const struct fixed *f
 
 /* ---- axes of the kernel, around the best point ---- */
 
-bool answers_around(const struct answers *a, unsigned axis, const struct sweep_row *best)
+static void print_around(const struct answers *a, const struct along *l, const struct remarks *m,
+			 const struct records *records, const char *where)
 {
-	const struct sweep_rows *r = a->rows;
-	const struct sweep_axis *x = &r->space->axes[axis];
-	json_t *records[2];
-	char from[256], to[256], why[512];
-	uint32_t own = sweep_index(r->space, best->point, axis), n = 0;
-	const struct sweep_row *next = NULL;
-	bool flat = true, worse_before = false;
-	double value = sweep_rows_figure(r, best, 0), lost = 0;
-	for (uint32_t i = 0; i < x->count; i++) {
-		const struct sweep_row *row = sweep_rows_find(r, sweep_move(r->space, best->point, axis, i));
-		if (!row || row->status != SWEEP_RUN)
-			continue;
-		double gain = sweep_gain(r->names[0], value, sweep_rows_figure(r, row, 0));
-		n++;
-		flat = flat && fabs(gain) <= FLAT;
-		worse_before = worse_before || (i < own && gain < -TURN);
-		if (i > own && !next && gain < -TURN) {
-			next = row;
-			lost = -gain;
-		}
-	}
-	bool turns = answers_is_ordered(x) && worse_before && next;
-	if (n < 2 || (!flat && !turns))
-		return true;
-	const uint64_t points[2] = { best->point, next ? next->point : best->point };
-	if (!sweep_rows_fetch(a->path, r->space, points, 2, records, a->err))
-		return false;
-	if (flat)
-		fprintf(a->out, "flat: %s changes nothing at the best point, %s\n", x->name,
-			bound_of(records[0], why, sizeof why));
-	else
-		fprintf(a->out, "not monotonic: %s is best at %s; %s loses %.1f %%: %s\n", x->name,
-			sweep_label(x, own, from, sizeof from),
-			sweep_label(x, sweep_index(r->space, next->point, axis), to, sizeof to), lost * 100,
-			cause(records[0], records[1], why, sizeof why));
-	json_decref(records[0]);
-	json_decref(records[1]);
-	return true;
+	const struct sweep_axis *x = &l->r->space->axes[l->axis];
+	char why[512], at[1100];
+	snprintf(at, sizeof at, " at %s", where);
+	if (m->flat && l->n > 1) {
+		answers_flat_cause(l->r->names[0], x, record_at(records, l, 0), why, sizeof why);
+		fprintf(a->out, "flat: %s changes nothing%s%s%s\n", x->name, at, *why ? ", " : "", why);
+	} else if (!m->monotonic)
+		print_turns(m, l, records, at, a->out);
+}
+
+bool answers_around(const struct answers *a, unsigned axis, const struct sweep_row *best, const char *where)
+{
+	struct along l;
+	struct remarks m = { NULL };
+	struct records records = { .n = 0 };
+	struct fixed fixed = { .s = a->rows->space };
+	for (unsigned i = 0; i < fixed.s->naxes; i++)
+		fixed.index[i] = i == axis ? -1 : (int)sweep_index(fixed.s, best->point, i);
+	bool ok = (along_axis(&l, a, axis, &fixed, true) && remarks_of(&m, &l, &records)) ||
+		  npu_fail(a->err, NPU_ERR_MEMORY, "out of memory");
+	ok = ok && sweep_rows_fetch(a->path, a->rows->space, records.point, records.n, records.of, a->err);
+	if (ok)
+		print_around(a, &l, &m, &records, where);
+	for (unsigned i = 0; ok && i < records.n; i++)
+		json_decref(records.of[i]);
+	free(m.turns);
+	free(m.flats);
+	along_free(&l);
+	return ok;
 }

@@ -83,6 +83,9 @@ void sweep_warn_of_gaps(const struct sweep_rows *r, const char *path)
 	if (r->count[SWEEP_MISSING])
 		fprintf(stderr, "npusim: warning: %s of %s points are missing in %s: the best may be among them\n",
 			npu_count_text(r->count[SWEEP_MISSING]).text, npu_count_text(r->space->count).text, path);
+	if (r->count[SWEEP_FAILED])
+		fprintf(stderr, "npusim: warning: %s of %s points have failed in %s: the best may be among them\n",
+			npu_count_text(r->count[SWEEP_FAILED]).text, npu_count_text(r->space->count).text, path);
 	if (*sweep_strays_text(&r->strays, strays))
 		fprintf(stderr, "npusim: warning: %s: %s\n", path, strays);
 }

@@ -16,7 +16,7 @@ int sweep_submit_command(const struct cli *);
 char *sweep_folder(const struct cli *, const char *spec);
 /* Tells on stderr that a file of a sweep is no longer what was run: its commands would run something else. */
 void sweep_warn_of_changes(const struct sweep_space *);
-/* Tells on stderr what is not in a folder that should be. */
+/* Tells on stderr what is not in a folder that should be, or has failed. */
 void sweep_warn_of_gaps(const struct sweep_rows *, const char *path);
 /* A figure that an option names, and that is a number. */
 bool sweep_figure_named(const char *option, const char *name, int *figure, struct npu_error *err);

@@ -163,6 +163,11 @@ bool sweep_rows_read(struct sweep_rows *r, const char *path, struct npu_error *e
 	return true;
 }
 
+bool sweep_rows_whole(const struct sweep_rows *r)
+{
+	return r->count[SWEEP_RUN] + r->count[SWEEP_NOT_LEGAL] == r->space->points;
+}
+
 void sweep_rows_keep(struct sweep_rows *r, const struct sweep_set *set)
 {
 	uint64_t n = 0;

@@ -34,6 +34,9 @@ struct sweep_rows {
 
 /* Reads a folder; names[] is set by the caller before. On failure, too, sweep_rows_fini() frees. */
 bool sweep_rows_read(struct sweep_rows *, const char *path, struct npu_error *err);
+/* Whether what became of every point of the grid is known, so that what they have can be compared: none was left out by
+ * a sample or a search, is missing, or has failed. */
+bool sweep_rows_whole(const struct sweep_rows *);
 /* Those that are in a set stay. */
 void sweep_rows_keep(struct sweep_rows *, const struct sweep_set *);
 void sweep_rows_fini(struct sweep_rows *);

@@ -2,8 +2,9 @@
 /* Names, texts and order of figures. */
 #include "sim/sweep/shown.h"
 #include "isa/units.h"
-#include "sim/config.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/machines.h"
+#include "sim/sweep/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ const char *sweep_rows_text(const struct sweep_rows *r, const struct sweep_row *
 
 double sweep_gain(const char *name, double a, double b)
 {
-	if (!(fabs(a) > 0))
+	if (fabs(a) <= 0 && fabs(b) <= 0)
 		return 0;
 	return (sweep_figure_wants_more(name) ? b - a : a - b) / fabs(a);
 }
@@ -107,32 +108,47 @@ const struct sweep_row *sweep_best(const struct sweep_rows *r, unsigned figure, 
 	return best;
 }
 
+/* Whether a machine has a value of an axis; files are where they lie, however they are named. */
+static bool is_at(const struct sweep_space *s, const struct config *machine, const struct sweep_axis *x, uint32_t index)
+{
+	for (unsigned k = 0; k < x->nkeys; k++) {
+		char own[512];
+		const struct config_key *key = config_key_find(x->keys[k]);
+		const char *value = x->values[(size_t)k * x->count + index];
+		char *path = key && key->type == CONFIG_PART && sweep_is_path(value) ? sweep_path(s, value) : NULL;
+		bool same = key && sweep_same_value(
+				       key->name, config_value(&machine->hw, machine->dram_part, key, own, sizeof own),
+				       path ? path : value);
+		free(path);
+		if (!same)
+			return false;
+	}
+	return true;
+}
+
 uint32_t sweep_home(const struct sweep_rows *r, unsigned axis)
 {
 	const struct sweep_space *s = r->space;
 	const struct sweep_axis *x = &s->axes[axis];
 	const struct sweep_row *best = sweep_best(r, 0, NULL, NULL);
 	uint32_t home = best ? sweep_index(s, best->point, axis) : 0;
-	struct config config;
+	struct sweep_machines machines;
+	struct npu_error ignored;
 	if (!x->hardware || !s->hw)
 		return home;
-	config_init(&config);
-	char *path = sweep_is_path(s->hw) ? sweep_path(s, s->hw) : strdup(s->hw);
-	bool ok = path && config_read(&config, path, NULL, 0, NULL);
-	free(path);
-	for (uint32_t i = 0; ok && i < x->count; i++) {
-		bool same = true;
-		for (unsigned k = 0; same && k < x->nkeys; k++) {
-			char text[128];
-			const struct config_key *key = config_key_find(x->keys[k]);
-			same = key && strcmp(config_value(&config.hw, config.dram_part, key, text, sizeof text),
-					     x->values[(size_t)k * x->count + i]) == 0;
-		}
-		if (same) {
-			home = i;
-			break;
-		}
+	if (sweep_machines_read(&machines, s, &ignored)) {
+		struct config machine = machines.bases[0];
+		machine.owned = NULL;
+		machine.nowned = 0;
+		/* What does not go together here may do so with other values of the axes. */
+		config_finish(&machine, &ignored);
+		for (uint32_t i = 0; i < x->count; i++)
+			if (is_at(s, &machine, x, i)) {
+				home = i;
+				break;
+			}
+		config_fini(&machine);
 	}
-	config_fini(&config);
+	sweep_machines_fini(&machines);
 	return home;
 }

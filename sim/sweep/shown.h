@@ -15,14 +15,15 @@ const char *sweep_figure_text(const char *name, double value, char *out, unsigne
 /* The same of a row, words as they are. */
 const char *sweep_rows_text(const struct sweep_rows *, const struct sweep_row *, unsigned figure, char *out,
 			    unsigned size);
-/* How much better b is than a, as a share of a: above 0 is better. */
+/* How much better b is than a, as a share of a: above 0 is better, infinite where a is 0 and b is not. */
 double sweep_gain(const char *name, double a, double b);
 
 /* The best run point that `fits`, by figure `figure` of the rows; NULL: none. Of equal ones the one of the lowest
  * number. */
 typedef bool sweep_fits(void *context, const struct sweep_row *);
 const struct sweep_row *sweep_best(const struct sweep_rows *, unsigned figure, sweep_fits *, void *context);
-/* The index on a hardware axis at which the machine of the plan stands; of others that of the best point. */
+/* The index on a hardware axis at which the machine of the plan stands; where it stands at none, and of other axes, that
+ * of the best point. */
 uint32_t sweep_home(const struct sweep_rows *, unsigned axis);
 
 #endif
