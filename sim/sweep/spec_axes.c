@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `axes`: lists, powers of two, ranges, keys that go together. */
+#define _GNU_SOURCE
 #include "isa/units.h"
 #include "sim/sweep/spec_parts.h"
 
@@ -10,14 +11,35 @@
 
 struct list {
 	char **values;
+	char **plain; /* the same in one way of writing */
+	const yaml_node_t **nodes;
 	uint32_t n, room;
 };
 
 static void list_free(struct list *l)
 {
-	for (uint32_t i = 0; i < l->n; i++)
+	for (uint32_t i = 0; i < l->n; i++) {
 		free(l->values[i]);
+		free(l->plain[i]);
+	}
 	free(l->values);
+	free(l->plain);
+	free(l->nodes);
+}
+
+static bool list_grow(struct spec_reader *r, struct list *l)
+{
+	uint32_t room = l->room ? 2 * l->room : 16;
+	char **values = realloc(l->values, room * sizeof *values);
+	l->values = values ? values : l->values;
+	char **plain = realloc(l->plain, room * sizeof *plain);
+	l->plain = plain ? plain : l->plain;
+	const yaml_node_t **nodes = realloc(l->nodes, room * sizeof *nodes);
+	l->nodes = nodes ? nodes : l->nodes;
+	if (!values || !plain || !nodes)
+		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
+	l->room = room;
+	return true;
 }
 
 /* `checked`: what stands for the value here, as a path does. */
@@ -26,32 +48,66 @@ static bool list_add_as(struct spec_reader *r, const yaml_node_t *node, struct l
 {
 	if (l->n == SWEEP_VALUES)
 		return spec_fail(r, node, "%s: more than %d values", key, SWEEP_VALUES);
-	if (l->n == l->room) {
-		uint32_t room = l->room ? 2 * l->room : 16;
-		char **values = realloc(l->values, room * sizeof *values);
-		if (!values)
-			return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-		l->values = values;
-		l->room = room;
-	}
-	struct expr_value v = expr_value_of(value);
-	for (uint32_t i = 0; l->n < 256 && i < l->n; i++) {
-		struct expr_value other = expr_value_of(l->values[i]);
-		if (strcmp(l->values[i], value) == 0)
-			return spec_fail(r, node, "%s: %s stands there twice", key, value);
-		/* 1MiB and 1024KiB. */
-		if (!v.text && !other.text && v.number == other.number)
-			return spec_fail(r, node, "%s: %s stands there already, as %s", key, value, l->values[i]);
-	}
-	if (!spec_check_value(r, node, key, checked))
+	if ((l->n == l->room && !list_grow(r, l)) || !spec_check_value(r, node, key, checked))
 		return false;
-	l->values[l->n++] = spec_keep(value);
-	return true;
+	l->values[l->n] = spec_keep(value);
+	l->plain[l->n] = spec_plain_value(r, key, checked);
+	l->nodes[l->n] = node;
+	l->n++;
+	return (l->values[l->n - 1] && l->plain[l->n - 1]) || npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 }
 
 static bool list_add(struct spec_reader *r, const yaml_node_t *node, struct list *l, const char *key, const char *value)
 {
 	return list_add_as(r, node, l, key, value, value);
+}
+
+/* ---- each tuple once, however it is written ---- */
+
+struct tuples {
+	struct list keys[SWEEP_KEYS]; /* whose values the axis has taken over */
+	unsigned nkeys;
+	uint32_t n;
+};
+
+static int compare_tuples(const void *a, const void *b, void *context)
+{
+	const struct tuples *t = context;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	int order = 0;
+	for (unsigned k = 0; k < t->nkeys && !order; k++)
+		order = strcmp(t->keys[k].plain[i], t->keys[k].plain[j]);
+	return order ? order : i < j ? -1 : i > j;
+}
+
+static bool are_unique(struct spec_reader *r, const struct sweep_axis *x, const char *name, const struct tuples *t)
+{
+	char label[1024], other[1024];
+	uint32_t first = 0, again = UINT32_MAX;
+	uint32_t *order = malloc(t->n * sizeof *order);
+	if (!order)
+		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < t->n; i++)
+		order[i] = i;
+	qsort_r(order, t->n, sizeof *order, compare_tuples, (void *)t);
+	for (uint32_t i = 1; i < t->n; i++) {
+		bool same = true;
+		for (unsigned k = 0; k < t->nkeys; k++)
+			same = same && strcmp(t->keys[k].plain[order[i - 1]], t->keys[k].plain[order[i]]) == 0;
+		if (same && order[i] < again) {
+			first = order[i - 1];
+			again = order[i];
+		}
+	}
+	free(order);
+	if (again == UINT32_MAX)
+		return true;
+	const yaml_node_t *node = t->keys[0].nodes[again];
+	sweep_label(x, again, label, sizeof label);
+	sweep_label(x, first, other, sizeof other);
+	/* 1MiB and 1024KiB. */
+	return strcmp(label, other) == 0 ? spec_fail(r, node, "%s: %s stands there twice", name, label)
+					 : spec_fail(r, node, "%s: %s stands there already, as %s", name, label, other);
 }
 
 /* A number as a person would write it for this key. */
@@ -192,8 +248,9 @@ static bool read_values(struct spec_reader *r, const yaml_node_t *node, const ch
 			 key);
 }
 
-/* Takes the values over. */
-static bool add_key(struct spec_reader *r, const yaml_node_t *key_node, const char *key, struct list *l)
+/* Takes the list over, its values into the axis. */
+static bool add_key(struct spec_reader *r, const yaml_node_t *key_node, const char *key, struct list *l,
+		    struct tuples *t)
 {
 	struct sweep_axis *x = &r->space->axes[r->space->naxes];
 	if (x->nkeys && l->n != x->count)
@@ -204,14 +261,16 @@ static bool add_key(struct spec_reader *r, const yaml_node_t *key_node, const ch
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 	memcpy(values + (size_t)x->nkeys * l->n, l->values, l->n * sizeof *values);
 	x->values = values;
-	x->count = l->n;
+	x->count = t->n = l->n;
 	x->keys[x->nkeys++] = spec_keep(key);
 	free(l->values);
+	l->values = NULL;
+	t->keys[t->nkeys++] = *l;
 	*l = (struct list){ 0 };
 	return true;
 }
 
-static bool read_key(struct spec_reader *r, const yaml_node_t *key_node, const yaml_node_t *node)
+static bool read_key(struct spec_reader *r, const yaml_node_t *key_node, const yaml_node_t *node, struct tuples *t)
 {
 	struct list l = { 0 };
 	const char *key = yaml_scalar(key_node);
@@ -221,14 +280,15 @@ static bool read_key(struct spec_reader *r, const yaml_node_t *key_node, const y
 		return spec_fail(r, key_node, "%s is set twice", key);
 	if (r->space->axes[r->space->naxes].nkeys == SWEEP_KEYS)
 		return spec_fail(r, key_node, "more than %d keys go together", SWEEP_KEYS);
-	bool ok = spec_check_key(r, key_node, key) && read_values(r, node, key, &l) && add_key(r, key_node, key, &l);
+	bool ok =
+	    spec_check_key(r, key_node, key) && read_values(r, node, key, &l) && add_key(r, key_node, key, &l, t);
 	list_free(&l);
 	if (ok && strcmp(key, "hw") == 0)
 		r->spec->machines.axis = (int)r->space->naxes;
 	return ok;
 }
 
-static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const yaml_node_t *node)
+static bool read_keys(struct spec_reader *r, const yaml_node_t *key_node, const yaml_node_t *node, struct tuples *t)
 {
 	const char *name = yaml_scalar(key_node), *word = NULL;
 	if (!name)
@@ -240,7 +300,7 @@ static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const 
 				  .column = (uint32_t)key_node->start_mark.column + 1 };
 	const yaml_node_t *zip = only_pair(r, node, &word);
 	if (!zip || strcmp(word, "zip") != 0) {
-		if (!read_key(r, key_node, node))
+		if (!read_key(r, key_node, node, t))
 			return false;
 	} else {
 		if (zip->type != YAML_MAPPING_NODE)
@@ -255,9 +315,26 @@ static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const 
 					 "%s is a key itself: keys that go together are called by a name of their own",
 					 name);
 		for (const yaml_node_pair_t *p = zip->data.mapping.pairs.start; p < zip->data.mapping.pairs.top; p++)
-			if (!read_key(r, spec_at(r, p->key), spec_at(r, p->value)))
+			if (!read_key(r, spec_at(r, p->key), spec_at(r, p->value), t))
 				return false;
 	}
+	return are_unique(r, x, name, t);
+}
+
+static bool read_axis(struct spec_reader *r, const yaml_node_t *key_node, const yaml_node_t *node)
+{
+	struct tuples t = { .nkeys = 0 };
+	bool ok = read_keys(r, key_node, node, &t);
+	for (unsigned k = 0; k < t.nkeys; k++) {
+		for (uint32_t i = 0; i < t.n; i++)
+			free(t.keys[k].plain[i]);
+		free(t.keys[k].plain);
+		free(t.keys[k].nodes);
+	}
+	if (!ok)
+		return false;
+	struct sweep_axis *x = &r->space->axes[r->space->naxes];
+	const char *name = yaml_scalar(key_node);
 	uint64_t values = 0;
 	for (unsigned a = 0; a <= r->space->naxes; a++)
 		values += (uint64_t)r->space->axes[a].nkeys * r->space->axes[a].count;

@@ -104,6 +104,42 @@ bool spec_check_value(struct spec_reader *r, const yaml_node_t *node, const char
 	       spec_fail_as(r, node, &inner);
 }
 
+static char *whole_path(const char *name, enum config_preset_kind kind)
+{
+	char *preset = sweep_is_path(name) ? NULL : config_preset_path(kind, name);
+	char *whole = realpath(preset ? preset : name, NULL);
+	free(preset);
+	return whole ? whole : spec_keep(name);
+}
+
+char *spec_plain_value(struct spec_reader *r, const char *key, const char *value)
+{
+	char text[64];
+	const struct config_key *hw = config_key_find(key);
+	struct hw scratch = r->spec->machines.bases[0].hw;
+	int i = r->spec->kernel ? npu_param_index(r->spec->kernel, key) : -1;
+	struct expr_value v = expr_value_of(value);
+	if (strcmp(key, "hw") == 0 || (hw && hw->type == CONFIG_PART))
+		return whole_path(value, hw ? CONFIG_PRESET_DRAM : CONFIG_PRESET_HW);
+	if (hw && config_parse(hw, value, &scratch, text, sizeof text)) {
+		if (hw->type == CONFIG_REAL)
+			snprintf(text, sizeof text, "%.17g", config_real(&scratch, hw));
+		else
+			snprintf(text, sizeof text, "%llu", (unsigned long long)config_uint(&scratch, hw));
+	} else if (i >= 0) {
+		snprintf(text, sizeof text, "%lld", (long long)r->args.value[i]);
+	} else if (!value[strspn(value, "0123456789")]) {
+		/* A whole number of any length. */
+		size_t zeros = strspn(value, "0");
+		return spec_keep(value + zeros - (zeros && !value[zeros]));
+	} else if (!v.text) {
+		snprintf(text, sizeof text, "%.17g", v.number);
+	} else {
+		return spec_keep(value);
+	}
+	return spec_keep(text);
+}
+
 bool spec_is_taken(const struct sweep_space *s, const char *key)
 {
 	for (unsigned i = 0; i < s->nwith; i++)

@@ -55,6 +55,9 @@ char *spec_machine_name(struct spec_reader *, const char *name);
 bool spec_check_key(struct spec_reader *, const yaml_node_t *, const char *key);
 /* Whether a key takes a value, as far as that can be said of it alone. */
 bool spec_check_value(struct spec_reader *, const yaml_node_t *, const char *key, const char *value);
+/* A value that was checked just now in the one way in which it is written, so that 1MiB and 1048576, yes and true, a
+ * preset and its file are the same text; malloc'ed. */
+char *spec_plain_value(struct spec_reader *, const char *key, const char *value);
 /* Whether it stands in settings or another axis already. */
 bool spec_is_taken(const struct sweep_space *, const char *key);
 

@@ -61,6 +61,29 @@ checks=$((checks + 5))
 # Specifications: values that are one, names that are two things, a byte order mark.
 printf '%s\n' 'run: gemm' 'axes: {sram.size: [1MiB, 1024KiB, 1048576]}' >w.yaml
 refuses 2 'w.yaml:2:26: sram.size: 1024KiB stands there already, as 1MiB' sweep run w.yaml
+# twice AXES MESSAGE: of keys that go together the tuple is there once, by its values; without a message it is taken.
+cp "$SRC/models/presets/edge-1mb.yaml" mine.yaml
+printf '%s\n' '.param n=16, w=x' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' '  load a, A[:, :]' >n.npu
+ln -s mine.yaml same.yaml
+twice() {
+    printf '%s\n' "run: ${3:-gemm}" "axes: $1" >w.yaml
+    [ -n "$2" ] && refuses 2 "w.yaml:2:$2" sweep run w.yaml || ends 0 sweep run w.yaml --dry-run -q
+}
+twice '{array: {zip: {matrix.rows: [16, 32, 32], matrix.cols: [16, 16, 32]}}}' ''
+twice '{array: {zip: {matrix.rows: [16, 32, 32, 32], matrix.cols: [16, 16, 32, 16]}}}' '48: array: 32x16 stands there twice'
+twice '{a: {zip: {dram.ideal: [yes, no, true], sram.size: [1MiB, 1MiB, 1048576]}}}' '40: a: true,1048576 stands there already, as yes,1MiB'
+twice '{dram.ideal: [yes, true]}' '26: dram.ideal: true stands there already, as yes'
+twice '{tile_m: [032, 32]}' '22: tile_m: 32 stands there already, as 032'
+twice '{npu.clock_mhz: [500, 5e2]}' '29: npu.clock_mhz: 5e2 stands there already, as 500'
+twice '{a: {zip: {n: [16, 0016, 16], w: [x, y, x]}}}' '32: a: 16,x stands there twice' n.npu
+twice '{hw: [mine.yaml, ./same.yaml]}' '24: hw: ./same.yaml stands there already, as mine.yaml'
+twice '{hw: [edge-1mb, edge-2mb, edge-1mb]}' '33: hw: edge-1mb stands there twice'
+# Far behind, where a comparison of each with each would take long.
+{ printf 'run: gemm\naxes: {m: [' && seq -s, 1 30000 && printf ', 5]}\n'; } | tr -d '\n' | sed 's/axes/\naxes/' >w.yaml
+begun=$SECONDS
+"$NPUSIM" sweep run w.yaml >out 2>err && fail 'a value that stands there twice'
+grep -q ': m: 5 stands there twice$' err && [ $((SECONDS - begun)) -le 20 ] || fail "far behind: $(cat err)"
+checks=$((checks + 1))
 printf '%s\n' 'run: gemm' 'axes: {tile_k: {zip: {tile_m: [16], tile_n: [16]}}}' >w.yaml
 refuses 2 'w.yaml:2:8: tile_k is a key itself: keys that go together are called by a name of their own' sweep run w.yaml
 printf '\xef\xbb\xbf' | cat - s.yaml >bom.yaml
