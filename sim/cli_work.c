@@ -92,7 +92,7 @@ bool work_is_file(const char *name)
 bool work_file(struct work *work, const struct cli *cli, const char *name, struct npu_error *err)
 {
 	struct npu_capacity capacity = hw_capacity(&work->config.hw);
-	struct macro_load load = { &capacity, cli->parameters, cli->nparameters, cli };
+	struct macro_load load = { .capacity = &capacity, .params = cli->parameters, .nparams = cli->nparameters, .cli = cli };
 	work->macro = macro_load(name, &load, err);
 	work->program = work->macro ? work->macro->program : NULL;
 	return work->program != NULL;

@@ -362,6 +362,8 @@ static bool load_file(struct config *config, const char *path, const struct laye
 	struct yaml_file file;
 	if (!yaml_file_open(&file, path, err))
 		return false;
+	if (config->nfiles < CONFIG_FILES_MAX)
+		config->files[config->nfiles++] = own(config, strdup(path));
 	bool ok = load_open(config, &file, path, above, kind, err);
 	yaml_file_close(&file);
 	return ok;

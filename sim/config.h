@@ -33,7 +33,7 @@ struct config_key {
 };
 extern const struct config_key config_keys[];
 extern const unsigned config_nkeys;
-enum { CONFIG_KEYS_MAX = 192 };
+enum { CONFIG_KEYS_MAX = 192, CONFIG_FILES_MAX = 64 };
 
 /* The key of that name, NULL when there is none. */
 const struct config_key *config_key_find(const char *name);
@@ -73,6 +73,8 @@ struct config {
 	/* After config_finish(): "sram.size=2MiB" of every key that a file or the command line sets above the preset, in the
 	 * order of setting, NULL at the end. Without a preset: of the command line alone. */
 	const char *changes[CONFIG_KEYS_MAX + 1];
+	const char *files[CONFIG_FILES_MAX]; /* that were read: presets, what they extend, the DRAM part */
+	unsigned nfiles;
 	unsigned settings;
 	char **owned; /* the strings */
 	unsigned nowned;

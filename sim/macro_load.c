@@ -31,9 +31,11 @@ static bool has_suffix(const char *name, const char *suffix)
 static char *read_include(void *context, const char *path, uint64_t *nbytes, struct npu_error *err)
 {
 	struct stat st;
-	(void)context;
+	const struct macro_load *load = context;
 	if (stat(path, &st) != 0)
 		return NULL;
+	if (load->note)
+		load->note(load->context, path);
 	if (S_ISREG(st.st_mode))
 		return read_text_file(path, TEXT_FILE_MAX, nbytes, err);
 	npu_fail(err, NPU_ERR_IO, "%s is not a file", path);
@@ -71,6 +73,7 @@ static struct npu_macro *assemble(const char *text, uint64_t nbytes, const char 
 		.folders = folders,
 		.read = read_include,
 		.size = file_size,
+		.context = (void *)load,
 		.max_insns = most_insns(),
 	};
 	unsigned at = 0;

@@ -12,6 +12,8 @@ struct macro_load {
 	const char *const *params; /* "seq=512" */
 	unsigned nparams;
 	const struct cli *cli; /* its --include folders; NULL: none */
+	void (*note)(void *context, const char *path); /* of every file that is included; NULL: nobody asks */
+	void *context;
 };
 
 /* The program in `path` ("-": stdin); binary by its first bytes, and then without anything but the program. NULL with

@@ -101,7 +101,8 @@ uint64_t sweep_machine_hash(const struct config *config, bool sram_size)
 }
 
 /* `part`: another DRAM part, NULL: its own. What does not go together here may do so at a point. */
-static uint64_t base_hash(const struct config *base, const struct sweep_space *s, const char *part)
+static void visit(const struct config *base, const struct sweep_space *s, const char *part, sweep_each_machine *each,
+		  void *context)
 {
 	struct config config = *base;
 	struct npu_error ignored;
@@ -109,25 +110,33 @@ static uint64_t base_hash(const struct config *base, const struct sweep_space *s
 	config.nowned = 0;
 	if (!part || set(&config, s, "dram.part", part, &ignored))
 		config_finish(&config, &ignored);
-	uint64_t h = sweep_machine_hash(&config, true);
+	each(context, &config);
 	config_fini(&config);
-	return h;
+}
+
+void sweep_machines_each(const struct sweep_machines *m, const struct sweep_space *s, sweep_each_machine *each,
+			 void *context)
+{
+	for (unsigned b = 0; b < m->n; b++) {
+		visit(&m->bases[b], s, NULL, each, context);
+		for (unsigned a = 0; a < s->naxes; a++)
+			for (unsigned k = 0; k < s->axes[a].nkeys; k++)
+				for (uint32_t i = 0;
+				     strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++)
+					visit(&m->bases[b], s, s->axes[a].values[(size_t)k * s->axes[a].count + i],
+					      each, context);
+	}
+}
+
+static void add_hash(void *context, const struct config *config)
+{
+	uint64_t *h = context, own = sweep_machine_hash(config, true);
+	*h = sweep_hash_bytes(*h, &own, sizeof own);
 }
 
 void sweep_machines_digest(const struct sweep_machines *m, const struct sweep_space *s, char out[17])
 {
 	uint64_t h = SWEEP_HASH_BEGIN;
-	for (unsigned b = 0; b < m->n; b++) {
-		uint64_t own = base_hash(&m->bases[b], s, NULL);
-		h = sweep_hash_bytes(h, &own, sizeof own);
-		for (unsigned a = 0; a < s->naxes; a++)
-			for (unsigned k = 0; k < s->axes[a].nkeys; k++)
-				for (uint32_t i = 0;
-				     strcmp(s->axes[a].keys[k], "dram.part") == 0 && i < s->axes[a].count; i++) {
-					own = base_hash(&m->bases[b], s,
-							s->axes[a].values[(size_t)k * s->axes[a].count + i]);
-					h = sweep_hash_bytes(h, &own, sizeof own);
-				}
-	}
+	sweep_machines_each(m, s, add_hash, &h);
 	snprintf(out, 17, "%016" PRIx64, h);
 }

@@ -23,6 +23,10 @@ bool sweep_machines_at(const struct sweep_machines *, const struct sweep_space *
 		       struct npu_error *err);
 /* Over every hardware key as resolved; `sram_size`: that one, too. */
 uint64_t sweep_machine_hash(const struct config *, bool sram_size);
+/* Calls `each` with every base, as it is and with every DRAM part of an axis; of those that do not go together as far as
+ * they could be read. */
+typedef void sweep_each_machine(void *context, const struct config *);
+void sweep_machines_each(const struct sweep_machines *, const struct sweep_space *, sweep_each_machine *, void *context);
 /* Over the bases, with what the DRAM parts of an axis hold: what the machines were when the plan was made, 16 hex
  * digits. */
 void sweep_machines_digest(const struct sweep_machines *, const struct sweep_space *, char out[17]);

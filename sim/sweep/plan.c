@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan file of a space: written, told apart from others, and read again, whoever wrote it. */
 #define _GNU_SOURCE
+#include "sim/config.h"
 #include "sim/sweep/figures.h"
 #include "sim/sweep/hash.h"
 #include "sim/sweep/space.h"
@@ -100,12 +101,67 @@ bool sweep_file_digest(const char *path, char out[17])
 	return ok;
 }
 
+bool sweep_add_file(struct sweep_space *s, char *path, const char *digest)
+{
+	for (unsigned i = 0; i < s->nfiles; i++)
+		if (strcmp(s->files[i].path, path) == 0) {
+			free(path);
+			return true;
+		}
+	struct sweep_file *more = realloc(s->files, (s->nfiles + 1) * sizeof *more);
+	if (!more) {
+		free(path);
+		return false;
+	}
+	s->files = more;
+	more[s->nfiles].path = path;
+	snprintf(more[s->nfiles++].digest, sizeof more->digest, "%s", digest);
+	return true;
+}
+
+/* "presets/dram/LPDDR5-6400.yaml" is where this program has it. */
+static char *place_of(const char *path)
+{
+	const char *dram = "presets/dram/", *hw = "presets/";
+	bool part = strncmp(path, dram, strlen(dram)) == 0;
+	if (*path == '/' || strncmp(path, hw, strlen(hw)) != 0)
+		return strdup(path);
+	const char *file = path + strlen(part ? dram : hw);
+	char *name = strndup(file, strcspn(file, "."));
+	char *place = name ? config_preset_path(part ? CONFIG_PRESET_DRAM : CONFIG_PRESET_HW, name) : NULL;
+	free(name);
+	return place;
+}
+
 const char *sweep_changed_file(const struct sweep_space *s)
 {
 	char digest[17];
-	for (unsigned i = 0; i < s->nfiles; i++)
-		if (!sweep_file_digest(s->files[i].path, digest) || strcmp(digest, s->files[i].digest) != 0)
+	for (unsigned i = 0; i < s->nfiles; i++) {
+		char *place = place_of(s->files[i].path);
+		bool same = place && sweep_file_digest(place, digest) && strcmp(digest, s->files[i].digest) == 0;
+		free(place);
+		if (!same)
 			return s->files[i].path;
+	}
+	return NULL;
+}
+
+/* Behind the folder of the specification, else as it is. */
+static const char *inside(const struct sweep_space *s, const char *path)
+{
+	size_t n = s->folder ? strlen(s->folder) : 0;
+	return n && strncmp(path, s->folder, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
+const char *sweep_other_file(const struct sweep_space *s, const struct sweep_space *other)
+{
+	for (unsigned i = 0; i < s->nfiles; i++)
+		for (unsigned k = 0; k < other->nfiles; k++) {
+			const char *a = s->files[i].path, *b = other->files[k].path;
+			if ((strcmp(a, b) == 0 || strcmp(inside(s, a), inside(other, b)) == 0) &&
+			    strcmp(s->files[i].digest, other->files[k].digest) != 0)
+				return a;
+		}
 	return NULL;
 }
 
@@ -234,11 +290,9 @@ static void read_files(const json_t *list, struct sweep_space *s)
 	json_array_foreach((json_t *)list, i, file)
 	{
 		const char *digest = json_string_value(json_object_get(file, "digest"));
-		char *path = digest && s->nfiles < SWEEP_FILES ? text_of(file, "path") : NULL;
-		if (!path)
-			continue;
-		s->files[s->nfiles].path = path;
-		snprintf(s->files[s->nfiles++].digest, 17, "%s", digest);
+		char *path = digest ? text_of(file, "path") : NULL;
+		if (path)
+			sweep_add_file(s, path, digest);
 	}
 }
 

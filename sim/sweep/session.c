@@ -356,11 +356,8 @@ static int dry_run(struct session *s)
 	unsigned npilot = 0;
 	snprintf(plan, sizeof plan, "%s/sweep.json", s->folder);
 	if (stat(plan, &st) == 0) {
-		struct sweep_space *there = sweep_store_plan(s->folder, &s->err);
-		bool ok = there && (strcmp(there->identity, space->identity) == 0 ||
-				    npu_fail(&s->err, NPU_ERR_USAGE,
-					     "%s holds results of another sweep; another folder (-o) would be right",
-					     s->folder));
+		struct sweep_space *there = sweep_store_same(s->folder, space, &s->err);
+		bool ok = there != NULL;
 		sweep_space_free(there);
 		if (!ok || !sweep_store_read(s->folder, space, note_done, s, NULL, &s->err) || s->err.code ||
 		    !is_same_build(s))

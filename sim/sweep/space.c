@@ -47,6 +47,7 @@ void sweep_space_free(struct sweep_space *s)
 		free(s->goals[i]);
 	for (unsigned i = 0; i < s->nfiles; i++)
 		free(s->files[i].path);
+	free(s->files);
 	free(s->beside);
 	free(s->folder);
 	free(s->spec);

@@ -9,7 +9,6 @@
 #include <jansson.h>
 
 enum {
-	SWEEP_FILES = 32,
 	SWEEP_AXES = 16,
 	SWEEP_KEYS = 16,
 	SWEEP_VALUES = 65536,
@@ -42,7 +41,7 @@ struct sweep_setting {
 
 /* A file that results depend on. */
 struct sweep_file {
-	char *path; /* whole */
+	char *path; /* whole; of a preset "presets/edge-1mb.yaml", wherever those lie */
 	char digest[17];
 };
 
@@ -73,7 +72,7 @@ struct sweep_space {
 	char machines[17]; /* hash of the machines as they were read */
 	char inputs[17];   /* the same of machines, programs and models */
 	char identity[17]; /* hash of all that decides a result: of the plan and `inputs` */
-	struct sweep_file files[SWEEP_FILES];
+	struct sweep_file *files;
 	unsigned nfiles;
 	char digest[17];           /* of a plug-in's file; "" where the subject is none */
 	char *version;             /* of the tool */
@@ -95,6 +94,10 @@ char *sweep_path(const struct sweep_space *, const char *name);
 bool sweep_space_identify(struct sweep_space *, struct npu_error *err);
 /* The first of its files that is not as it was when the sweep began, NULL: none. */
 const char *sweep_changed_file(const struct sweep_space *);
+/* A file of both that is not the same in them, by its path or by where it is beside the specification; NULL: none. */
+const char *sweep_other_file(const struct sweep_space *, const struct sweep_space *other);
+/* Takes the path over; the file is listed once. False when memory is short; then the path is freed. */
+bool sweep_add_file(struct sweep_space *, char *path, const char *digest);
 /* FNV-1a over a file, 16 hex digits; false when it cannot be read. */
 bool sweep_file_digest(const char *path, char out[17]);
 /* The index on an axis of a point of the grid; the last axis changes first. */

@@ -196,6 +196,12 @@ static bool place(struct spec_reader *r)
 	       npu_fail(r->err, NPU_ERR_IO, "%s: where it is cannot be told", name);
 }
 
+static void note_machine(void *context, const struct config *config)
+{
+	for (unsigned i = 0; i < config->nfiles; i++)
+		spec_note_file(context, config->files[i]);
+}
+
 static bool read_spec(struct spec_reader *r)
 {
 	const yaml_node_t *top[WORDS] = { NULL };
@@ -215,6 +221,7 @@ static bool read_spec(struct spec_reader *r)
 				 s->report[0]);
 	if (!spec_something_passes(r->spec))
 		return spec_fail(r, top[WHERE], "where: excludes all %s points", npu_count_text(s->points).text);
+	sweep_machines_each(&r->spec->machines, s, note_machine, r);
 	s->version = spec_keep(NPUSIM_VERSION);
 	return sweep_identify(r->spec, r->bytes_hash, r->macro ? r->macro->program->hash : 0, r->err);
 }

@@ -17,10 +17,7 @@ bool spec_add_machine(struct spec_reader *r, const yaml_node_t *node, const char
 
 char *spec_machine_name(struct spec_reader *r, const char *name)
 {
-	char *path = sweep_is_path(name) ? sweep_path(r->space, name) : spec_keep(name);
-	if (path && sweep_is_path(name))
-		spec_note_file(r, path);
-	return path;
+	return sweep_is_path(name) ? sweep_path(r->space, name) : spec_keep(name);
 }
 
 bool spec_read_hw(struct spec_reader *r, const yaml_node_t *node)
@@ -31,7 +28,6 @@ bool spec_read_hw(struct spec_reader *r, const yaml_node_t *node)
 		    r, node,
 		    "hw takes a preset or a YAML file; several machines are an axis: axes: {hw: [edge-1mb, edge-2mb]}");
 	r->space->hw = spec_keep(name);
-	free(spec_machine_name(r, name));
 	return r->space->hw ? spec_add_machine(r, node, name) : npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
 }
 

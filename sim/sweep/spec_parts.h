@@ -37,7 +37,7 @@ static inline char *spec_keep(const char *text)
 
 /* Either may be NULL. */
 bool spec_read_subject(struct spec_reader *, const yaml_node_t *run, const yaml_node_t *model);
-/* A file that results depend on; those past the most are in the hashes all the same. */
+/* A file that results depend on. */
 void spec_note_file(struct spec_reader *, const char *path);
 bool spec_has_param(const struct spec_reader *, const char *key);
 /* Fails, with the nearest name. */
@@ -49,7 +49,7 @@ bool spec_unknown_param(struct spec_reader *, const yaml_node_t *, const char *k
 bool spec_read_hw(struct spec_reader *, const yaml_node_t *node);
 bool spec_read_with(struct spec_reader *, const yaml_node_t *);
 bool spec_add_machine(struct spec_reader *, const yaml_node_t *, const char *name);
-/* A preset or a DRAM part by its name, or where a file beside the specification is, which is noted; malloc'ed. */
+/* A preset or a DRAM part by its name, or where a file beside the specification is; malloc'ed. */
 char *spec_machine_name(struct spec_reader *, const char *name);
 /* Whether a key exists, before its values. */
 bool spec_check_key(struct spec_reader *, const yaml_node_t *, const char *key);

@@ -5,24 +5,37 @@
 #include "sim/config_file.h"
 #include "sim/sweep/hash.h"
 #include "sim/sweep/spec_parts.h"
+#include "traces/model_config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* The name of a preset's file, NULL: it is none. */
+static char *preset_of(const char *path, enum config_preset_kind kind, const char *before)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	char *name = strndup(file, strcspn(file, "."));
+	char *preset = name ? config_preset_path(kind, name) : NULL, *out = NULL;
+	size_t size = strlen(before) + strlen(file) + 1;
+	if (preset && strcmp(preset, path) == 0 && (out = malloc(size)))
+		snprintf(out, size, "%s%s", before, file);
+	free(preset);
+	free(name);
+	return out;
+}
+
 void spec_note_file(struct spec_reader *r, const char *path)
 {
-	struct sweep_space *s = r->space;
-	char *whole = s->nfiles < SWEEP_FILES ? realpath(path, NULL) : NULL;
-	for (unsigned i = 0; whole && i < s->nfiles; i++)
-		if (strcmp(s->files[i].path, whole) == 0) {
-			free(whole);
-			return;
-		}
-	if (!whole || !sweep_file_digest(whole, s->files[s->nfiles].digest)) {
+	char digest[17];
+	char *whole = preset_of(path, CONFIG_PRESET_HW, "presets/");
+	if (!whole)
+		whole = preset_of(path, CONFIG_PRESET_DRAM, "presets/dram/");
+	if (!whole)
+		whole = realpath(path, NULL);
+	if (whole && sweep_file_digest(path, digest))
+		sweep_add_file(r->space, whole, digest);
+	else
 		free(whole);
-		return;
-	}
-	s->files[s->nfiles++].path = whole;
 }
 
 static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
@@ -35,6 +48,15 @@ static bool hash_file(uint64_t *h, const char *path, struct npu_error *err)
 	return text != NULL;
 }
 
+/* Whatever it holds: also a macro that only some points use. */
+static void note_include(void *context, const char *path)
+{
+	struct spec_reader *r = context;
+	struct npu_error ignored;
+	hash_file(&r->bytes_hash, path, &ignored);
+	spec_note_file(r, path);
+}
+
 static bool open_program(struct spec_reader *r, const yaml_node_t *node)
 {
 	struct npu_error inner = { 0 };
@@ -43,15 +65,8 @@ static bool open_program(struct spec_reader *r, const yaml_node_t *node)
 		return spec_fail_as(r, node, &inner);
 	spec_note_file(r, r->spec->subject);
 	/* Names of parameters, no matter where buffers lie. */
-	struct macro_load load = { NULL, NULL, 0, NULL };
+	struct macro_load load = { .note = note_include, .context = r };
 	r->macro = macro_load(r->spec->subject, &load, &inner);
-	/* What it includes. */
-	struct npu_error ignored;
-	for (uint32_t i = 0; r->macro && i < r->macro->program->nfiles; i++)
-		if (strcmp(r->macro->program->files[i], r->spec->subject) != 0) {
-			hash_file(&r->bytes_hash, r->macro->program->files[i], &ignored);
-			spec_note_file(r, r->macro->program->files[i]);
-		}
 	return r->macro || spec_fail_as(r, node, &inner);
 }
 
@@ -118,7 +133,7 @@ static bool read_model(struct spec_reader *r, const yaml_node_t *node)
 	r->spec->subject = path ? sweep_path(r->space, name) : spec_keep(name);
 	if (!r->space->subject || !r->spec->subject)
 		return npu_fail(r->err, NPU_ERR_MEMORY, "out of memory");
-	if (path)
+	if (!model_find(name))
 		spec_note_file(r, r->spec->subject);
 	return model_read(r->spec->subject, &r->spec->dims, &inner) || spec_fail_as(r, node, &inner);
 }

@@ -125,16 +125,19 @@ static bool is_free(const char *path, const struct sweep_space *space, struct np
 					    path));
 }
 
-/* The plan that is there, NULL with an error when it is another one. */
-static struct sweep_space *same_plan(const char *path, const struct sweep_space *space, struct npu_error *err)
+struct sweep_space *sweep_store_same(const char *path, const struct sweep_space *space, struct npu_error *err)
 {
 	struct sweep_space *there = sweep_store_plan(path, err);
 	if (!there || strcmp(there->identity, space->identity) == 0)
 		return there;
-	bool version = strcmp(there->version, space->version) == 0;
-	npu_fail(err, NPU_ERR_USAGE, "%s holds results of %s%s%s; another folder (-o) would be right", path,
-		 version ? "another sweep" : "npusim ", version ? "" : there->version,
-		 version ? "" : ", this is another version");
+	const char *changed = sweep_other_file(space, there);
+	if (strcmp(there->version, space->version) != 0)
+		npu_fail(err, NPU_ERR_USAGE,
+			 "%s holds results of npusim %s, this is another version; another folder (-o) would be right",
+			 path, there->version);
+	else
+		npu_fail(err, NPU_ERR_USAGE, "%s holds results of another sweep%s%s%s; another folder (-o) would be right",
+			 path, changed ? ": " : "", changed ? changed : "", changed ? " has changed since" : "");
 	sweep_space_free(there);
 	return NULL;
 }
@@ -148,14 +151,15 @@ bool sweep_store_agree(const char *path, const struct sweep_space *space, struct
 		return false;
 	if (stat(file, &st) != 0)
 		return is_free(path, space, err) && write_plan(path, space, err);
-	struct sweep_space *there = same_plan(path, space, err);
+	struct sweep_space *there = sweep_store_same(path, space, err);
 	if (!there)
 		return false;
 	bool shows = there->nreport == space->nreport;
 	for (unsigned i = 0; shows && i < space->nreport; i++)
 		shows = strcmp(there->report[i], space->report[i]) == 0;
+	/* What is shown may change, and what decides nothing in a file, as a comment does. */
+	shows = shows && !sweep_other_file(space, there);
 	sweep_space_free(there);
-	/* What is shown may change. */
 	return shows || write_plan(path, space, err);
 }
 

@@ -23,6 +23,8 @@ void sweep_store_close(struct sweep_store *);
 /* Whether a folder, which is there, holds results of this sweep and version, or none: then the plan is written. False
  * with an error. */
 bool sweep_store_agree(const char *path, const struct sweep_space *, struct npu_error *err);
+/* The plan of a folder where it is that of this sweep; NULL with an error that names what has changed. */
+struct sweep_space *sweep_store_same(const char *path, const struct sweep_space *, struct npu_error *err);
 /* The plan of a folder; NULL with an error. */
 struct sweep_space *sweep_store_plan(const char *path, struct npu_error *err);
 

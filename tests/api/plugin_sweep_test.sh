@@ -58,7 +58,7 @@ mkdir moved && cp spec/s.yaml moved/ && cp spec/good.so moved/
 "$NPUSIM" sweep run moved/s.yaml -q -o one >out 2>err || fail "the same file elsewhere: $(cat err)"
 cp other.so moved/good.so
 "$NPUSIM" sweep run moved/s.yaml -q -o one >out 2>err && fail 'another file goes on in the folder'
-grep -qx 'npusim: one holds results of another sweep; another folder (-o) would be right' err || fail "another file: $(cat err)"
+grep -qx "npusim: one holds results of another sweep: $PWD/moved/good.so has changed since; another folder (-o) would be right" err || fail "another file: $(cat err)"
 "$NPUSIM" sweep run moved/s.yaml -q -o moved/out >out 2>err || fail "$(cat err)"
 table moved/out
 jq -e -n --slurpfile a one.json --slurpfile b moved/out.json '[range(24) | select($a[0][.].status == "run") |

@@ -131,6 +131,61 @@ command=$("$NPUSIM" sweep best odd | tail -n 1)
 "$NPUSIM" sweep merge odd --json - | jq -r .[2].error | grep -q 'xff.*new.nline' || fail "the error of a point is lost: $("$NPUSIM" sweep merge odd --json - | jq .[2])"
 checks=$((checks + 4))
 
+# All that points are made of is known, and what has changed is named: of machines what they extend and their DRAM part, of programs
+# what they include, used or not, models, presets of one's own.
+mkdir made && cp -r "$SRC/models/presets" own
+export NPUSIM_PRESETS=$folder/own
+echo 'extends: edge-1mb' >own/my.yaml
+echo 'extends: ./base.yaml' >made/mm.yaml && echo 'dram: {part: ./p.yaml}' >>made/mm.yaml
+printf '%s\n' 'extends: edge-1mb' 'sram: {banks: 16}' >made/base.yaml
+cp "$SRC/models/presets/dram/LPDDR5-6400.yaml" made/p.yaml
+cp "$SRC/models/presets/dram/LPDDR4X-4266.yaml" made/q.yaml
+printf '%s\n' '.macro unused x' '  load x, A[:, :]' '.end' >made/i.npu
+printf '%s\n' '.include "i.npu"' '.param n=64' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' '  load a, A[:, :]' >made/m.npu
+printf '%s\n' 'run: m.npu' 'axes: {hw: [./mm.yaml, my], n: [32, 64], dram.part: [LPDDR4-3200, ./q.yaml]}' >made/m.yaml
+jq -n '{model_type: "llama", hidden_size: 256, intermediate_size: 512, num_hidden_layers: 1, num_attention_heads: 4, num_key_value_heads: 4, vocab_size: 512, max_position_embeddings: 256}' >made/c.json
+printf '%s\n' 'model: ./c.json' 'with: {phase: decode, context: 32}' 'axes: {weights: [int8, int4]}' >made/c.yaml
+cp -r made kept && cp -r own kept.own
+for sweep in m c; do
+    "$NPUSIM" sweep run made/$sweep.yaml -q -o made.$sweep >/dev/null 2>err || fail "$sweep: $(cat err)"
+    "$NPUSIM" sweep best made.$sweep >out 2>err && [ ! -s err ] || fail "nothing has changed: $(cat err)"
+done
+is 'files of a sweep' "$(jq -r '.files[].path' made.m/sweep.json | sed "s|^$folder/||" | sort | xargs)" \
+    'made/base.yaml made/i.npu made/m.npu made/mm.yaml made/p.yaml made/q.yaml presets/dram/LPDDR4-3200.yaml presets/dram/LPDDR4X-4266.yaml presets/edge-1mb.yaml presets/my.yaml'
+# edit SWEEP FILE COMMAND: what sed makes of a file is told by its path.
+edit() {
+    sed -i "$3" "$2"
+    local path=$folder/$2
+    [ "${2%%/*}" = own ] && path=presets/${2#own/}
+    "$NPUSIM" sweep best made.$1 2>err >/dev/null || fail "best: $(cat err)"
+    grep -qx "npusim: warning: $path has changed since these points were run, or is gone" err || fail "$2 was edited: $(cat err)"
+    for option in -q --dry-run; do
+        "$NPUSIM" sweep run made/$1.yaml $option -o made.$1 >/dev/null 2>err && fail "$2 was edited: taken with $option"
+        grep -qx "npusim: made.$1 holds results of another sweep: $path has changed since; another folder (-o) would be right" err || fail "$(cat err)"
+    done
+    rm -r made own && cp -r kept made && cp -r kept.own own
+    checks=$((checks + 4))
+}
+edit m made/base.yaml 's/16/8/'
+edit m made/mm.yaml '$asram: {groups: 2}'
+edit m made/p.yaml 's/^banks: .*/banks: 2/'
+edit m made/q.yaml 's/^banks: .*/banks: 4/'
+edit m made/m.npu 's/n=64/n=16/'
+edit m made/i.npu 's/load/store/'
+edit m own/my.yaml '$asram: {groups: 2}'
+edit m own/dram/LPDDR4-3200.yaml 's/^banks: .*/banks: 4/'
+edit c made/c.json 's/256/128/'
+# Moved, it is the same file.
+cp -r made moved && sed -i 's/n=64/n=16/' moved/m.npu
+"$NPUSIM" sweep run moved/m.yaml -q -o made.m >/dev/null 2>err && fail 'a program that was moved and edited'
+grep -qx "npusim: made.m holds results of another sweep: $folder/moved/m.npu has changed since; another folder (-o) would be right" err || fail "$(cat err)"
+# A comment decides nothing: the points are still those, and once that is known nothing is said of it.
+sed -i '1i# mine' made/base.yaml
+"$NPUSIM" sweep run made/m.yaml -o made.m >out 2>err && grep -qx '8 points are in made.m already' err || fail "a comment makes another sweep: $(cat err)"
+"$NPUSIM" sweep best made.m >out 2>err && [ ! -s err ] || fail "a comment: $(cat err)"
+checks=$((checks + 4))
+unset NPUSIM_PRESETS
+
 # Without -o: here, not beside the specification.
 (cd elsewhere && "$NPUSIM" sweep run ../a.yaml -q >/dev/null) || fail 'no -o'
 [ -e elsewhere/a.sweep/sweep.json ] && [ ! -e a.sweep ] || fail 'results are not in the current folder'
