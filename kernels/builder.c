@@ -38,6 +38,9 @@ struct npu_builder {
 	unsigned depth; /* of open regions */
 	char (*open)[NAME_BYTES]; /* their names, [NPU_MAX_DEPTH] */
 	unsigned unpaired;
+	struct npu_laid *noted;        /* npu_builder_lay; NULL: an ordinary program */
+	const struct npu_laid *whole;  /* npu_builder_lay_as; NULL: no part */
+	uint64_t row[NPU_LAID_TENSORS]; /* of a part: bytes from row to row of its own tensors */
 };
 
 static uint64_t align_up(uint64_t x, uint64_t to)
@@ -352,6 +355,69 @@ void npu_release(struct npu_builder *b, uint32_t local)
 
 /* ---- DRAM ---- */
 
+void npu_builder_lay(struct npu_builder *b, struct npu_laid *laid)
+{
+	*laid = (struct npu_laid){ 0 };
+	b->noted = laid;
+}
+
+void npu_builder_lay_as(struct npu_builder *b, const struct npu_laid *whole) { b->whole = whole; }
+
+static uint64_t row_bytes(const struct npu_tensor *t)
+{
+	return npu_dtype_bytes(t->dtype, t->shape[t->rank - 1]);
+}
+
+/* Tensors of a part have fewer rows or, as matrices of rows, fewer columns. */
+static bool lies_in(const struct npu_tensor *t, const struct npu_tensor *whole)
+{
+	unsigned narrower = 0;
+	if (t->rank != whole->rank || t->dtype != whole->dtype || t->layout != whole->layout)
+		return false;
+	for (unsigned i = 0; i < t->rank; i++) {
+		if (t->shape[i] > whole->shape[i] || (i > 1 && t->shape[i] != whole->shape[i]))
+			return false;
+		narrower += i == 1 && t->shape[i] != whole->shape[i];
+	}
+	return !narrower || (t->rank == 2 && t->layout == NPU_LAYOUT_ROW);
+}
+
+bool npu_laid_part(const struct npu_laid *part, const struct npu_laid *whole)
+{
+	if (part->otherwise || whole->otherwise || part->n != whole->n)
+		return false;
+	for (unsigned i = 0; i < part->n; i++)
+		if (!lies_in(&part->tensors[i], &whole->tensors[i]))
+			return false;
+	return true;
+}
+
+static void note(struct npu_builder *b, const struct npu_tensor *t, bool placed)
+{
+	struct npu_laid *laid = b->noted;
+	laid->otherwise |= placed || laid->n == NPU_LAID_TENSORS;
+	if (laid->n < NPU_LAID_TENSORS) {
+		laid->tensors[laid->n] = *t;
+		laid->tensors[laid->n++].name = NULL;
+	}
+}
+
+/* An address in a tensor of a part, and the way to the next row of it, as they are in the whole. */
+static void lay_as_whole(const struct npu_builder *b, struct npu_dma *dma)
+{
+	for (unsigned i = 0; i < b->ntensors; i++) {
+		const struct npu_tensor *t = &b->whole->tensors[i];
+		uint64_t offset = dma->dram - t->addr, own = b->row[i], rows = row_bytes(t);
+		if (dma->dram < t->addr || offset >= t->bytes)
+			continue;
+		if (t->rank == 2 && own != rows) {
+			dma->dram = t->addr + offset / own * rows + offset % own;
+			dma->dram_stride = dma->dram_stride == own ? (uint32_t)rows : dma->dram_stride;
+		}
+		return;
+	}
+}
+
 /* `fixed`: where, NPU_ANYWHERE: behind what is there. */
 static uint64_t take_dram(struct npu_builder *b, const char *what, const char *name, uint64_t bytes, uint64_t fixed)
 {
@@ -457,9 +523,18 @@ static struct npu_dram add_tensor(struct npu_builder *b, const char *name, enum 
 		return (struct npu_dram){ 0 };
 	}
 	t.bytes = bytes ? bytes : t.bytes;
-	t.addr = take_dram(b, "tensor", name, t.bytes, o->placed ? o->at : NPU_ANYWHERE);
+	uint64_t at = o->placed ? o->at : NPU_ANYWHERE;
+	if (b->whole) {
+		const struct npu_tensor *whole = &b->whole->tensors[b->ntensors - 1];
+		b->row[b->ntensors - 1] = row_bytes(&t);
+		t.bytes = whole->bytes;
+		at = whole->addr;
+	}
+	t.addr = take_dram(b, "tensor", name, t.bytes, at);
 	if (npu_builder_failed(b))
 		return (struct npu_dram){ 0 };
+	if (b->noted)
+		note(b, &t, o->placed);
 	uint32_t index = npu_assembly_tensor(b->assembly, &t);
 	look_for_memory(b);
 	return (struct npu_dram){ .addr = t.addr, .bytes = t.bytes, .index = index };
@@ -491,6 +566,8 @@ uint32_t npu_sequence_table(struct npu_builder *b, const char *name, uint32_t se
 	uint64_t addr = take_dram(b, "block table", name, 4 * (uint64_t)count, NPU_ANYWHERE);
 	if (npu_builder_failed(b))
 		return 0;
+	if (b->noted)
+		b->noted->otherwise = true;
 	uint32_t index = npu_assembly_table(
 	    b->assembly, &(struct npu_table){
 			     .name = name, .addr = addr, .count = count, .entries = entries, .sequence = sequence });
@@ -598,7 +675,13 @@ void npu_emit_at(struct npu_builder *b, const char *file, unsigned line, const s
 			 npu_count_text(NPU_MAX_INSNS).text);
 		return;
 	}
+	if (b->noted) {
+		npu_fail(&b->error, NPU_ERR_INTERNAL, "tensors were asked for, and no instruction");
+		return;
+	}
 	struct npu_insn copy = *insn;
+	if (b->whole && (insn->op == NPU_OP_LOAD || insn->op == NPU_OP_STORE))
+		lay_as_whole(b, &copy.dma);
 	for (int i = 0; order && i < NPU_SYNC_SLOTS; i++) {
 		copy.wait[i] = (struct npu_sem_ref){ order->wait[i].sem, order->wait[i].count };
 		copy.post[i] = (struct npu_sem_ref){ order->post[i].sem, order->post[i].count };

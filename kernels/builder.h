@@ -88,6 +88,22 @@ bool npu_place(struct npu_builder *, const struct npu_request *, unsigned n);
 /* -- private -- */
 /* What is placed in DRAM from now on lies at `addr` or behind it: other programs' tensors lie before. */
 void npu_builder_dram_from(struct npu_builder *, uint64_t addr);
+
+/* How the tensors of a program lie. */
+enum { NPU_LAID_TENSORS = 16 };
+struct npu_laid {
+	unsigned n;
+	bool otherwise; /* there are more, or some are views, or block tables: what is known is not enough */
+	struct npu_tensor tensors[NPU_LAID_TENSORS]; /* without names */
+};
+/* From now on tensors are noted in *laid, and the first instruction fails. */
+void npu_builder_lay(struct npu_builder *, struct npu_laid *laid);
+/* The program is a part of a larger one, whose tensors lie so: fewer rows of the first dimension, or fewer columns of a
+ * matrix of rows. Each tensor, in the order of the calls, takes the place and the bytes of its own one there, and rows
+ * of a matrix are as far apart as there. Both must agree (npu_laid_part), and *whole stays. */
+void npu_builder_lay_as(struct npu_builder *, const struct npu_laid *whole);
+/* Whether tensors that lie so are such a part of the others. */
+bool npu_laid_part(const struct npu_laid *part, const struct npu_laid *whole);
 /* Second buffers for which npu_place found no room so far. */
 unsigned npu_builder_unpaired(const struct npu_builder *);
 /* -- npu.h -- */

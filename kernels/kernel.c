@@ -192,8 +192,25 @@ char *npu_args_print(const struct npu_kernel *k, const struct npu_args *args, ch
 	return out;
 }
 
-struct npu_program *npu_kernel_build_from(const struct npu_kernel *k, const struct npu_capacity *capacity,
-					  struct npu_args *args, uint64_t dram_from, struct npu_error *err)
+/* Tensors of a kernel, resolved. */
+static bool lay(const struct npu_kernel *k, const struct npu_capacity *capacity, const struct npu_args *args,
+		struct npu_laid *laid)
+{
+	struct npu_builder *b = npu_builder_new(k->name, capacity);
+	if (!b)
+		return false;
+	npu_builder_lay(b, laid);
+	k->emit(b, args);
+	/* It stops at its first instruction; what else stops it is told where the program is built. */
+	const struct npu_error *err = npu_builder_error(b);
+	bool ok = err && err->code == NPU_ERR_INTERNAL;
+	npu_builder_discard(b);
+	return ok;
+}
+
+/* `as`: how its tensors lie, NULL: behind dram_from. */
+static struct npu_program *build(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+				 uint64_t dram_from, const struct npu_laid *as, struct npu_error *err)
 {
 	if (!(k->resolve ? k->resolve(capacity, args, err) : npu_args_check(k, args, err)))
 		return NULL;
@@ -205,7 +222,9 @@ struct npu_program *npu_kernel_build_from(const struct npu_kernel *k, const stru
 		return NULL;
 	}
 	struct npu_builder *b = npu_builder_new(k->name, capacity);
-	if (b)
+	if (b && as)
+		npu_builder_lay_as(b, as);
+	else if (b)
 		npu_builder_dram_from(b, dram_from);
 	bool emitted = b && k->emit(b, args);
 	bool failed = b && npu_builder_failed(b);
@@ -223,6 +242,22 @@ struct npu_program *npu_kernel_build_from(const struct npu_kernel *k, const stru
 		return NULL;
 	}
 	return program;
+}
+
+struct npu_program *npu_kernel_build_from(const struct npu_kernel *k, const struct npu_capacity *capacity,
+					  struct npu_args *args, uint64_t dram_from, struct npu_error *err)
+{
+	return build(k, capacity, args, dram_from, NULL, err);
+}
+
+struct npu_program *npu_kernel_build_part(const struct npu_kernel *k, const struct npu_capacity *capacity,
+					  struct npu_args *args, const struct npu_args *whole, struct npu_error *err)
+{
+	struct npu_laid own, as;
+	if (!(k->resolve ? k->resolve(capacity, args, err) : npu_args_check(k, args, err)))
+		return NULL;
+	bool part = lay(k, capacity, args, &own) && lay(k, capacity, whole, &as) && npu_laid_part(&own, &as);
+	return build(k, capacity, args, 0, part ? &as : NULL, err);
 }
 
 struct npu_program *npu_kernel_build(const struct npu_kernel *k, const struct npu_capacity *capacity,

@@ -107,5 +107,10 @@ struct npu_program *npu_kernel_build(const struct npu_kernel *, const struct npu
 /* The same with its tensors behind `dram_from`, as beside others. */
 struct npu_program *npu_kernel_build_from(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
 					  uint64_t dram_from, struct npu_error *);
+/* The program of `args`, which is a part of that of `whole` (resolved): fewer rows, columns, heads. Where that can be
+ * (npu_laid_part), its tensors lie as those of the whole do, and so meet in the same banks of the DRAM; else as they
+ * would by themselves. */
+struct npu_program *npu_kernel_build_part(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *,
+					  const struct npu_args *whole, struct npu_error *);
 
 #endif

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 16 << 20, MANY_TILES = 64 };
+enum { LIST_MAX = 16 << 20 };
 enum { DTYPE, TILE };
 
 static const char *const dtypes[] = { "fp16", "bf16", "int8", NULL };
@@ -37,6 +37,7 @@ static const struct npu_kernel parameters = { .name = "import", .params = params
 /* A list, and what becomes of it. */
 struct import {
 	const struct config *config;
+	bool exact; /* no layer is drawn out */
 	struct npu_args args;
 	struct scalesim list;
 	struct model_run *runs; /* [list.n] */
@@ -51,16 +52,6 @@ static bool gathers(const struct scalesim_layer *l)
 		return false;
 	bool one = l->filter_h == l->height, rows = l->filter_h == l->stride && l->height % l->stride == 0;
 	return l->filter_w != l->width || (!one && !rows);
-}
-
-/* What a long layer repeats itself along: of a product rows, or columns where they are many more tiles; of a convolution images. */
-static const char *along(const struct model_run *r, bool convolution)
-{
-	if (convolution)
-		return "batch";
-	int64_t rows = npu_arg(r->kernel, &r->args, "m", 0) / npu_arg(r->kernel, &r->args, "tile_m", 1);
-	int64_t columns = npu_arg(r->kernel, &r->args, "n", 0) / npu_arg(r->kernel, &r->args, "tile_n", 1);
-	return columns > rows && columns >= MANY_TILES ? "n" : "m";
 }
 
 static bool resolve(struct import *im, unsigned i, struct npu_error *err)
@@ -92,7 +83,7 @@ static bool resolve(struct import *im, unsigned i, struct npu_error *err)
 	im->runs[i] = (struct model_run){ .name = l->name };
 	if (!model_run_resolve(&im->runs[i], convolution ? "conv2d" : "gemm", args, n, im->args.value[TILE] == 1, im->config, err))
 		return false;
-	im->runs[i].along = along(&im->runs[i], convolution);
+	im->runs[i].along = im->exact ? NULL : convolution ? "batch" : "m";
 	return true;
 }
 
@@ -207,6 +198,7 @@ static int write_json(const struct cli *cli, const struct import *im)
 	if (report) {
 		json_object_set_new(report, "params", report_json_args(&parameters, &im->args, NULL));
 		json_object_set_new(report, "cycles", json_real(im->total.cycles));
+		json_object_set_new(report, "exact", json_boolean(im->exact));
 		json_object_set_new(report, "runs", json_integer(im->njobs));
 		json_object_set_new(report, "layers", layers);
 	}
@@ -287,7 +279,7 @@ static int run(struct cli *cli)
 {
 	struct work work;
 	struct npu_error err = { 0 };
-	struct import im = { .config = &work.config };
+	struct import im = { .config = &work.config, .exact = cli_value(cli, "exact") };
 	if (strcmp(cli->words[0], "scalesim") != 0)
 		return cli_usage("import %.40s: scalesim would be right", cli->words[0]);
 	if (cli_value(cli, "output") && cli_value(cli, "report"))
@@ -305,6 +297,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
 	{ "output", 'o', "FOLDER", "write a program a layer there, instead of running them" },
+	{ "exact", 0, NULL, "run every layer in full; long ones are else drawn out from two shorter runs" },
 	{ "report", 0, "FILE.json", "write the figures as JSON (npusim.import/1); - is stdout, instead of the table" },
 	{ 0 },
 };

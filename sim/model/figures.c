@@ -108,3 +108,8 @@ const char *model_figures_bound(const struct model_figures *f)
 			most = i;
 	return f->bounds[most] > 0 ? bounds[most] : "";
 }
+
+double model_peak_gb_per_s(const struct hw *hw)
+{
+	return dram_peak_bytes_per_clk(&hw->dram) * 1000.0 * (double)hw->dram.tck_den / (double)hw->dram.tck_num;
+}

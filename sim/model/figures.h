@@ -28,6 +28,8 @@ void model_figures_draw_out(struct model_figures *, const struct model_figures *
 double model_figures_active(const struct model_figures *, enum npu_engine);
 /* What limits the runs that most cycles go to; "" without any. */
 const char *model_figures_bound(const struct model_figures *);
+/* What all channels of the part move at most. */
+double model_peak_gb_per_s(const struct hw *);
 static inline double model_ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 #endif

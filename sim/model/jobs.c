@@ -18,7 +18,9 @@ static bool run_job(void *ctx, unsigned i, void *answer, struct npu_error *err)
 	const struct config *config = batch->config;
 	struct npu_capacity capacity = hw_capacity(&config->hw);
 	struct npu_args args = job->args;
-	struct npu_program *program = npu_kernel_build_from(job->kernel, &capacity, &args, job->dram_from, err);
+	struct npu_program *program = job->whole
+		? npu_kernel_build_part(job->kernel, &capacity, &args, job->whole, err)
+		: npu_kernel_build_from(job->kernel, &capacity, &args, job->dram_from, err);
 	if (!program || !npu_program_fits(program, &capacity.limits, err))
 		return false;
 	struct simulation_request request = {

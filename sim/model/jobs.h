@@ -11,6 +11,7 @@ struct model_job {
 	const struct npu_kernel *kernel;
 	struct npu_args args;     /* resolved, or to be */
 	uint64_t dram_from;       /* its tensors lie behind */
+	const struct npu_args *whole; /* a part of that, whose tensors lie as there; NULL: it is whole. Resolved, the caller's */
 	const char *name;         /* of the operator, for errors; the caller's */
 	struct model_figures out; /* once run */
 };

@@ -17,11 +17,6 @@ static void put_uint(json_t *object, const char *key, uint64_t value)
 	put(object, key, json_integer((json_int_t)value));
 }
 
-double model_peak_gb_per_s(const struct hw *hw)
-{
-	return dram_peak_bytes_per_clk(&hw->dram) * 1000.0 * (double)hw->dram.tck_den / (double)hw->dram.tck_num;
-}
-
 static json_t *engines_json(const struct model_figures *f)
 {
 	json_t *engines = json_object();

@@ -15,8 +15,7 @@ bool model_print_plan(const struct model_step *, FILE *, bool color);
 bool model_print_report(const struct model_step *, FILE *, bool color, bool layers);
 /* `command` is the line that was resolved; a new reference, NULL when out of memory. After model_step_run(). */
 json_t *model_report_json(const struct model_step *, const char *command, json_t *params);
-/* What all channels of the part move at most; MACs a byte at that rate and full utilisation of the array's own type. */
-double model_peak_gb_per_s(const struct hw *);
+/* MACs a byte at the DRAM's peak rate and full utilisation of the array's own type. */
 double model_ridge(const struct hw *);
 
 #endif

@@ -36,10 +36,15 @@ bool model_run_resolve(struct model_run *r, const char *kernel, const char *cons
 
 /* ---- jobs ---- */
 
+static bool same_values(const struct npu_kernel *k, const struct npu_args *a, const struct npu_args *b)
+{
+	return memcmp(a->value, b->value, k->nparams * sizeof a->value[0]) == 0;
+}
+
 static bool same(const struct model_job *a, const struct model_job *b)
 {
-	return a->kernel == b->kernel && a->dram_from == b->dram_from &&
-	       memcmp(a->args.value, b->args.value, a->kernel->nparams * sizeof a->args.value[0]) == 0;
+	return a->kernel == b->kernel && a->dram_from == b->dram_from && same_values(a->kernel, &a->args, &b->args) &&
+	       !a->whole == !b->whole && (!a->whole || same_values(a->kernel, a->whole, b->whole));
 }
 
 unsigned model_jobs_add(struct model_jobs *jobs, const struct model_job *job)
@@ -67,34 +72,33 @@ struct along {
 	int64_t full, step;
 };
 
-/* The columns of a product lie in rows of DRAM: where these do not begin with a granule, those of a shorter one lie otherwise, and cost
- * otherwise. gemv keeps its weights in one piece. */
-static bool rows_are_whole(const struct model_run *r, uint64_t granule)
+/* Of a product that which has more tiles. */
+static const char *dimension(const struct model_run *r)
 {
-	int weights = npu_param_index(r->kernel, "weights");
-	uint64_t n = (uint64_t)npu_arg(r->kernel, &r->args, "n", 0);
-	if (strcmp(r->kernel->name, "gemm") != 0 || strcmp(r->along, "n") != 0 || !granule)
-		return true;
-	const char *type = r->kernel->params[weights].choices[r->args.value[weights]];
-	uint64_t bits = strcmp(type, "int4") == 0 ? 4 : strcmp(type, "int8") == 0 ? 8 : 16;
-	return n * bits % (8 * granule) == 0;
+	int64_t rows = npu_arg(r->kernel, &r->args, "tile_m", 0), columns = npu_arg(r->kernel, &r->args, "tile_n", 0);
+	if (strcmp(r->kernel->name, "gemm") != 0 || !rows || !columns)
+		return r->along;
+	int64_t down = npu_arg(r->kernel, &r->args, "m", 0) / rows, across = npu_arg(r->kernel, &r->args, "n", 0) / columns;
+	return across > down ? "n" : "m";
 }
 
-static bool along_of(const struct model_run *r, uint64_t granule, struct along *a)
+static bool along_of(const struct model_run *r, struct along *a)
 {
 	char tile[64];
-	if (!r->along || !rows_are_whole(r, granule))
+	if (!r->along)
 		return false;
-	*a = (struct along){ npu_param_index(r->kernel, r->along), -1, 0, 1 };
+	const char *along = dimension(r);
+	*a = (struct along){ npu_param_index(r->kernel, along), -1, 0, 1 };
 	if (a->param < 0)
 		return false;
 	a->full = r->args.value[a->param];
-	if (strcmp(r->along, "heads") == 0 && (a->with = npu_param_index(r->kernel, "kv_heads")) >= 0)
+	if (strcmp(along, "heads") == 0 && (a->with = npu_param_index(r->kernel, "kv_heads")) >= 0)
 		a->step = a->full / r->args.value[a->with];
-	snprintf(tile, sizeof tile, "tile_%s", r->along);
+	snprintf(tile, sizeof tile, "tile_%s", along);
 	int64_t step = npu_arg(r->kernel, &r->args, tile, 0);
-	if (step > 0 && step < a->full)
-		a->step = step;
+	/* A single tile has no steps. */
+	if (step > 0)
+		a->step = step < a->full ? step : a->full;
 	return true;
 }
 
@@ -110,31 +114,46 @@ static struct npu_args shortened(const struct model_run *r, const struct along *
 	return args;
 }
 
+/* Whether the array is so much slower than the DRAM that a step costs as much as the next one, from the first one on. */
+static bool array_bound(const struct model_run *r, const struct hw *hw)
+{
+	int dtype = npu_param_index(r->kernel, "dtype");
+	bool as_int8 = dtype < 0 || strcmp(r->kernel->params[dtype].choices[r->args.value[dtype]], "int8") == 0;
+	double macs = (double)hw_macs_per_cycle(hw, as_int8 ? NPU_INT8 : NPU_FP16);
+	double array = (double)r->expect.macs / macs / hw->npu.clock_mhz;
+	double bytes = (double)(r->expect.dram_read_bytes + r->expect.dram_write_bytes);
+	return array > 1.25 * bytes / model_peak_gb_per_s(hw) / 1e3;
+}
+
 /* Lengths of the two runs that a long operator is drawn out from; false: it is run as it is. Each ends with the ragged tile with which
- * the whole ends, so that the line counts it once. */
-static bool sample(const struct model_run *r, uint64_t granule, struct along *a, int64_t length[2])
+ * the whole ends, so that the line counts it once. The first steps after an empty pipeline cost otherwise than later ones where the
+ * DRAM is busy, so the shorter run has two at least. */
+static bool sample(const struct model_run *r, const struct hw *hw, struct along *a, int64_t length[2])
 {
 	double work = (double)(r->expect.dram_read_bytes + r->expect.dram_write_bytes) / BURST +
 		      (double)r->expect.instructions * INSN_BURSTS;
-	if (work < DRAWN_OUT || !along_of(r, granule, a))
+	if (work < DRAWN_OUT || !along_of(r, a))
 		return false;
-	double steps = (double)a->full / (double)a->step * SAMPLE / work;
-	int64_t whole = a->step * ((int64_t)steps + 1), rest = a->full % a->step;
+	int64_t steps = 1 + (int64_t)((double)a->full / (double)a->step * SAMPLE / work);
+	if (steps < 2 && !array_bound(r, hw))
+		steps = 2;
+	int64_t whole = a->step * steps, rest = a->full % a->step;
 	length[0] = whole + rest;
 	length[1] = 2 * whole + rest;
 	return 2 * whole <= a->full / 2;
 }
 
-static bool plan(struct model_run *r, uint64_t granule, struct model_jobs *jobs)
+static bool plan(struct model_run *r, const struct hw *hw, struct model_jobs *jobs)
 {
 	struct along along;
 	int64_t length[2];
 	struct model_job job = { .kernel = r->kernel, .args = r->args, .name = r->name };
 	r->jobs[1] = UINT_MAX;
-	if (!sample(r, granule, &along, length))
+	if (!sample(r, hw, &along, length))
 		return (r->jobs[0] = model_jobs_add(jobs, &job)) != UINT_MAX;
 	for (unsigned k = 0; k < 2; k++) {
 		job.args = shortened(r, &along, length[k]);
+		job.whole = &r->args;
 		r->lengths[k] = (double)length[k];
 		if ((r->jobs[k] = model_jobs_add(jobs, &job)) == UINT_MAX)
 			return false;
@@ -156,10 +175,9 @@ bool model_runs(struct model_run *runs, unsigned n, const struct config *config,
 		struct npu_error *err)
 {
 	struct model_jobs jobs = { .err = err };
-	uint64_t granule = hw_capacity(&config->hw).dram_granule;
 	bool ok = true;
 	for (unsigned i = 0; ok && i < n; i++)
-		ok = plan(&runs[i], granule, &jobs);
+		ok = plan(&runs[i], &config->hw, &jobs);
 	ok = ok && model_jobs_run(jobs.list, jobs.n, config, parallel, err);
 	for (unsigned i = 0; ok && i < n; i++)
 		runs[i].one = one_run(&runs[i], jobs.list);

@@ -10,7 +10,7 @@ struct model_run {
 	const struct npu_kernel *kernel;
 	struct npu_args args;            /* resolved */
 	struct npu_expect expect;        /* where the kernel tells */
-	const char *along;               /* a parameter in which cost is linear but for its ends; NULL: none */
+	const char *along;               /* a parameter in which cost is linear but for its ends, of gemm m or n; NULL: none */
 	unsigned jobs[2];                /* jobs of its run; two: it is drawn out from a shorter and a longer one */
 	double lengths[3];               /* of these two, and its own; 0 where it is not drawn out */
 	struct model_figures one;        /* of one run, once run */
