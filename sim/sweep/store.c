@@ -128,10 +128,11 @@ static bool is_free(const char *path, const struct sweep_space *space, struct np
 struct sweep_space *sweep_store_same(const char *path, const struct sweep_space *space, struct npu_error *err)
 {
 	struct sweep_space *there = sweep_store_plan(path, err);
-	if (!there || strcmp(there->identity, space->identity) == 0)
+	bool version = there && strcmp(there->version, space->version) == 0;
+	if (!there || (version && strcmp(there->identity, space->identity) == 0))
 		return there;
 	const char *changed = sweep_other_file(space, there);
-	if (strcmp(there->version, space->version) != 0)
+	if (!version)
 		npu_fail(err, NPU_ERR_USAGE,
 			 "%s holds results of npusim %s, this is another version; another folder (-o) would be right",
 			 path, there->version);

@@ -174,6 +174,11 @@ sed -i 's/heads: 1/heads: 2/' other.yaml
 refuse 2 'one holds results of another sweep; another folder (-o) would be right' run other.yaml -o one
 sed 's/"version": "[^"]*"/"version": "0.0.1"/; s/"identity": "./"identity": "-/' one/sweep.json >x && mkdir old && cp x old/sweep.json
 refuse 2 'old holds results of npusim 0.0.1, this is another version; another folder (-o) would be right' run s.yaml -o old
+refuse 2 'old holds results of npusim 0.0.1, this is another version; another folder (-o) would be right' run s.yaml -o old --dry-run
+# With its records, and nothing else changed: not gone on with, but read.
+cp -r one elder && sed -i 's/"version": "[^"]*"/"version": "0.0.1"/' elder/sweep.json
+refuse 2 'elder holds results of npusim 0.0.1, this is another version; another folder (-o) would be right' run s.yaml -o elder
+"$NPUSIM" sweep merge elder --csv elder.csv >/dev/null 2>err && cmp one.csv elder.csv || fail "results of another version are not read: $(cat err)"
 # Files beside the specification decide by what is in them, wherever they are named from: machine, DRAM part, program and what it includes.
 mkdir beside
 cp "$SRC/models/presets/dram/LPDDR4X-4266.yaml" beside/own.yaml
