@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page: data as JSON, a scatter plot that is drawn in the browser, pictures as they are. */
 #include "sim/sweep/page.h"
+#include "isa/units.h"
 #include "sim/html.h"
+#include "sim/sweep/search.h"
 #include "sim/sweep/shown.h"
 
 #include <math.h>
@@ -36,14 +38,40 @@ static json_t *place_of(const struct sweep_space *s, uint64_t point)
 	return at;
 }
 
-/* Of very many the first ones of an even walk over all. */
-static json_t *points_of(const struct sweep_rows *r)
+/* What nothing beats in the goal and another figure. */
+static void keep_front(const struct sweep_rows *r, unsigned figure, bool *keep)
+{
+	const unsigned goals[2] = { 0, figure };
+	const struct sweep_row **front;
+	uint64_t n = sweep_front(r, goals, 2, &front);
+	for (uint64_t i = 0; i < n; i++)
+		keep[front[i] - r->row] = true;
+	free(front);
+}
+
+/* Which rows are shown: those that were run; of very many some without a pattern, the best one, and the fronts of the
+ * goal and each other figure. NULL when out of memory. */
+static bool *shown_of(const struct sweep_rows *r)
+{
+	bool *keep = calloc(r->n + 1, sizeof *keep);
+	const struct sweep_row *best = sweep_best(r, 0, NULL, NULL);
+	uint64_t run = r->count[SWEEP_RUN];
+	for (uint64_t i = 0, n = 0; keep && i < r->n; i++)
+		if (r->row[i].status == SWEEP_RUN)
+			keep[i] = run <= MOST_POINTS || sweep_shuffle(n++, run, 0) < MOST_POINTS;
+	if (keep && best)
+		keep[best - r->row] = true;
+	for (unsigned f = 1; keep && run > MOST_POINTS && f < r->nnames; f++)
+		keep_front(r, f, keep);
+	return keep;
+}
+
+static json_t *points_of(const struct sweep_rows *r, const bool *keep)
 {
 	char text[4096];
 	json_t *points = json_array();
-	uint64_t step = r->n / MOST_POINTS + 1;
-	for (uint64_t i = 0; i < r->n; i += step) {
-		if (r->row[i].status != SWEEP_RUN)
+	for (uint64_t i = 0; i < r->n; i++) {
+		if (!keep[i])
 			continue;
 		json_t *p = json_object(), *figures = json_array();
 		for (unsigned f = 0; f < r->nnames; f++) {
@@ -57,6 +85,22 @@ static json_t *points_of(const struct sweep_rows *r)
 		json_array_append_new(points, p);
 	}
 	return points;
+}
+
+/* What became of the points, and which of them the page holds. */
+static void put_counts(const struct sweep_rows *r, size_t shown, FILE *out)
+{
+	fprintf(out, "%s run, %s not legal, %s failed", npu_count_text(r->count[SWEEP_RUN]).text,
+		npu_count_text(r->count[SWEEP_NOT_LEGAL]).text, npu_count_text(r->count[SWEEP_FAILED]).text);
+	if (r->count[SWEEP_MISSING])
+		fprintf(out, ", %s missing", npu_count_text(r->count[SWEEP_MISSING]).text);
+	fputc('.', out);
+	if (shown < r->count[SWEEP_RUN])
+		fprintf(out,
+			" Shown are %s of those that were run: the best one, the fronts of what is made best and each "
+			"other "
+			"figure, and others without a pattern; npusim sweep merge has all of them.",
+			npu_count_text(shown).text);
 }
 
 /* Runs of longest operators, by number of point. */
@@ -120,14 +164,19 @@ static void put_picture(const char *path, FILE *out)
 
 static json_t *data_of(const struct sweep_rows *r, json_t *points)
 {
-	return json_pack("{s:s, s:o, s:o}", "kind", r->space->kind == SWEEP_MODEL ? "model" : "run", "names", names_of(r), "points", points);
+	return json_pack("{s:s, s:o, s:o}", "kind", r->space->kind == SWEEP_MODEL ? "model" : "run", "names",
+			 names_of(r), "points", points);
 }
 
 bool sweep_page(const struct sweep_rows *r, const char *path, const char *const *pictures, FILE *out,
 		struct npu_error *err)
 {
 	char title[1024];
-	json_t *points = points_of(r);
+	bool *keep = shown_of(r);
+	if (!keep)
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	json_t *points = points_of(r, keep);
+	free(keep);
 	bool ok = add_operators(points, r, path, err);
 	json_t *data = data_of(r, points);
 	sweep_title(r->space, title, sizeof title);
@@ -137,6 +186,8 @@ bool sweep_page(const struct sweep_rows *r, const char *path, const char *const 
 	fputs(part_css, out);
 	html = html_until(html, "<!--title-->", out);
 	html_text(title, out);
+	html = html_until(html, "<!--counts-->", out);
+	put_counts(r, json_array_size(points), out);
 	html = html_until(html, "<!--pictures-->", out);
 	for (; *pictures; pictures++)
 		put_picture(*pictures, out);

@@ -5,6 +5,7 @@
 #include "sim/output.h"
 #include "sim/sweep/command.h"
 #include "sim/sweep/figures.h"
+#include "sim/sweep/order.h"
 #include "sim/sweep/page.h"
 #include "sim/sweep/search.h"
 #include "sim/sweep/shown.h"
@@ -24,6 +25,8 @@ static const char *const pictures[PICTURES] = { "heatmap", "pareto", "sensitivit
 struct plot {
 	struct sweep_rows rows;
 	struct sweep_space *space;
+	struct sweep_order order[SWEEP_AXES];
+	const char *tried; /* what a title ends with where not all was */
 	char folder[4096];
 	const char *results; /* the folder that they are of */
 	int x, y;            /* axes that a person named, -1: none */
@@ -59,21 +62,22 @@ static int axis_of(const struct sweep_space *s, bool hardware, int but)
  * cells no numbers would be. */
 enum { MOST_CELLS = 400, MOST_LABELS = 16, MOST_WRITTEN = 10 };
 
-/* An axis in a chart. */
+/* An axis in a chart, its values in their order. */
 struct scale {
-	int axis;               /* -1: none, one cell */
-	uint32_t cells, values; /* values of a cell */
+	int axis;                        /* -1: none, one cell */
+	const struct sweep_order *order; /* of it */
+	uint32_t cells, values;          /* values of a cell */
 };
 
-static struct scale scale_of(const struct sweep_space *s, int axis)
+static struct scale scale_of(const struct plot *p, int axis)
 {
-	uint32_t count = axis < 0 ? 1 : s->axes[axis].count, values = (count + MOST_CELLS - 1) / MOST_CELLS;
-	return (struct scale){ axis, (count + values - 1) / values, values };
+	uint32_t count = axis < 0 ? 1 : p->space->axes[axis].count, values = (count + MOST_CELLS - 1) / MOST_CELLS;
+	return (struct scale){ axis, axis < 0 ? NULL : &p->order[axis], (count + values - 1) / values, values };
 }
 
 static uint32_t cell_of(const struct sweep_space *s, const struct scale *scale, uint64_t point)
 {
-	return scale->axis < 0 ? 0 : sweep_index(s, point, (unsigned)scale->axis) / scale->values;
+	return scale->axis < 0 ? 0 : scale->order->rank[sweep_index(s, point, (unsigned)scale->axis)] / scale->values;
 }
 
 /* The best of each cell, [y][x], NaN where there is none; malloc'ed. */
@@ -127,7 +131,7 @@ static void put_label(FILE *f, const struct sweep_space *s, const struct scale *
 	char text[256];
 	uint32_t step = (scale->cells + MOST_LABELS - 1) / MOST_LABELS;
 	fputc('"', f);
-	sweep_label(&s->axes[scale->axis], cell * scale->values, text, sizeof text);
+	sweep_label(&s->axes[scale->axis], scale->order->at[cell * scale->values], text, sizeof text);
 	for (const char *at = cell % step ? "" : text; *at; at++)
 		if (*at != '"' && *at != '\\' && *at != '`' && (unsigned char)*at >= 0x20)
 			fputc(*at, f);
@@ -194,7 +198,7 @@ static bool heatmap(struct plot *p, FILE *f)
 		y = axis_of(s, false, x);
 	if (x < 0 || y < 0)
 		return false;
-	struct scale across = scale_of(s, x), up = scale_of(s, y);
+	struct scale across = scale_of(p, x), up = scale_of(p, y);
 	struct unit unit = unit_of(&p->rows, 0);
 	double *cells = best_of_cells(p, &across, &up);
 	if (!cells)
@@ -215,7 +219,7 @@ static bool heatmap(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[0], svg, WIDTH, HEIGHT);
-		set(f, "title", "best %s of all other axes", p->rows.names[0]);
+		set(f, "title", "best %s of all other axes%s", p->rows.names[0], p->tried);
 		set(f, "xlabel", "%s", s->axes[x].name);
 		set(f, "ylabel", "%s", s->axes[y].name);
 		set(f, "cblabel", "%s", unit.label);
@@ -252,7 +256,7 @@ static void put_front(const struct sweep_rows *r, unsigned x, unsigned chart, FI
 	const struct sweep_row **front;
 	fprintf(f, "$all%u << EOD\n", chart);
 	for (uint64_t i = 0; i < r->n; i++)
-		if (r->row[i].status == SWEEP_RUN)
+		if (!isnan(sweep_rows_figure(r, &r->row[i], x)) && !isnan(sweep_rows_figure(r, &r->row[i], 0)))
 			fprintf(f, "%.12g %.12g\n", across * sweep_rows_figure(r, &r->row[i], x),
 				up * sweep_rows_figure(r, &r->row[i], 0));
 	fprintf(f, "EOD\n$front%u << EOD\n", chart);
@@ -281,7 +285,8 @@ static bool pareto(struct plot *p, FILE *f)
 			n > 2 ? 2 : 1, n > 1 ? 2 : 1);
 		for (unsigned k = 0; k < n; k++) {
 			struct unit across = unit_of(r, xs[k]), up = unit_of(r, 0);
-			set(f, "title", "%s against %s: what nothing beats in both", r->names[0], r->names[xs[k]]);
+			set(f, "title", "%s against %s: what nothing beats in both%s", r->names[0], r->names[xs[k]],
+			    p->tried);
 			set(f, "xlabel", "%s", across.label);
 			set(f, "format x", "%s", across.format);
 			set(f, "ylabel", "%s", up.label);
@@ -296,37 +301,63 @@ static bool pareto(struct plot *p, FILE *f)
 	return n > 0;
 }
 
-/* By how much the worst value of an axis is worse than the best one, everything else at the best point. */
-static double sensitivity(const struct plot *p, unsigned axis)
+/* What an axis changes, everything else at the best point. */
+struct sensitivity {
+	double most; /* by how much its worst value is worse than the best point, percent; of a best one of 0, itself */
+	uint32_t values; /* of the axis */
+	uint32_t known;  /* of these it is known what became of the point there */
+	uint32_t valued; /* and of these it has a figure; 1: the best point alone, so that `most` says nothing */
+};
+
+static struct sensitivity sensitivity(const struct plot *p, unsigned axis)
 {
-	double own = sweep_rows_figure(&p->rows, p->best, 0), most = 0;
-	for (uint32_t i = 0; i < p->space->axes[axis].count; i++) {
+	double own = sweep_rows_figure(&p->rows, p->best, 0);
+	bool share = fabs(own) > 0;
+	struct sensitivity s = { .values = p->space->axes[axis].count };
+	for (uint32_t i = 0; i < s.values; i++) {
 		const struct sweep_row *row = sweep_rows_find(&p->rows, sweep_move(p->space, p->best->point, axis, i));
-		double gain = row && row->status == SWEEP_RUN
-				  ? sweep_gain(p->rows.names[0], own, sweep_rows_figure(&p->rows, row, 0))
-				  : 0;
-		most = fabs(gain) > most ? fabs(gain) : most;
+		if (!row || row->status == SWEEP_FAILED)
+			continue;
+		double value = sweep_rows_figure(&p->rows, row, 0),
+		       loss = share ? -100 * sweep_gain(p->rows.names[0], own, value) : fabs(value);
+		s.known++;
+		s.valued += !isnan(value);
+		s.most = loss > s.most ? loss : s.most;
 	}
-	return most * 100;
+	return s;
 }
 
 static bool bars(struct plot *p, FILE *f)
 {
 	if (!p->best)
 		return false;
+	bool share = fabs(sweep_rows_figure(&p->rows, p->best, 0)) > 0, any = false;
 	fprintf(f, "$axes << EOD\n");
-	for (unsigned a = 0; a < p->space->naxes; a++)
-		fprintf(f, "\"%s\" %.6g\n", p->space->axes[a].name, sensitivity(p, a));
-	fprintf(f, "EOD\n");
-	for (unsigned svg = 0; svg < 2; svg++) {
-		terminal(f, p, pictures[2], svg, WIDTH, HEIGHT);
-		set(f, "title", "what each axis changes at the best point");
-		set(f, "ylabel", "worst against best %s, %%", p->rows.names[0]);
-		fprintf(f, "set style fill solid 0.8\nset boxwidth 0.6\n"
-			   "set yrange [0:*]\nset grid y\nplot $axes using 0:2:xtic(1) with boxes lc rgb '#3465a4' "
-			   "notitle\nreset\n");
+	for (unsigned a = 0; a < p->space->naxes; a++) {
+		struct sensitivity s = sensitivity(p, a);
+		fprintf(f, "\"%s", p->space->axes[a].name);
+		if (s.known < s.values)
+			fprintf(f, "\\n%u of %u tried", s.known, s.values);
+		fputc('"', f);
+		/* Of the best point alone nothing is known. */
+		put_value(f, s.valued < 2 ? (double)NAN : s.most);
+		any = any || s.valued > 1;
+		fputc('\n', f);
 	}
-	return true;
+	fprintf(f, "EOD\n");
+	for (unsigned svg = 0; any && svg < 2; svg++) {
+		terminal(f, p, pictures[2], svg, WIDTH, HEIGHT);
+		set(f, "title", "what each axis changes at the best point%s", p->tried);
+		set(f, "ylabel", share ? "worst against best %s, %%" : "worst %s, of 0 at best", p->rows.names[0]);
+		fprintf(f,
+			"set style fill solid 0.8\nset boxwidth 0.6\n"
+			"set bmargin 4\nset xrange [-0.5:%u - 0.5]\nset yrange [0:*]\nset grid y\nplot $axes using "
+			"0:2:xtic(1) with "
+			"boxes lc rgb '#3465a4' "
+			"notitle\nreset\n",
+			p->space->naxes);
+	}
+	return any;
 }
 
 static bool best_for_each(struct plot *p, FILE *f)
@@ -339,7 +370,7 @@ static bool best_for_each(struct plot *p, FILE *f)
 		axis = axis_of(s, false, -1);
 	if (axis < 0)
 		return false;
-	struct scale across = scale_of(s, axis), one = scale_of(s, -1);
+	struct scale across = scale_of(p, axis), one = scale_of(p, -1);
 	struct unit unit = unit_of(&p->rows, 0);
 	double *cells = best_of_cells(p, &across, &one);
 	if (!cells)
@@ -354,7 +385,7 @@ static bool best_for_each(struct plot *p, FILE *f)
 	fprintf(f, "EOD\n");
 	for (unsigned svg = 0; svg < 2; svg++) {
 		terminal(f, p, pictures[3], svg, WIDTH, HEIGHT);
-		set(f, "title", "best %s for each %s", p->rows.names[0], s->axes[axis].name);
+		set(f, "title", "best %s for each %s%s", p->rows.names[0], s->axes[axis].name, p->tried);
 		set(f, "xlabel", "%s", s->axes[axis].name);
 		set(f, "ylabel", "%s", unit.label);
 		set(f, "format y", "%s", unit.format);
@@ -516,6 +547,15 @@ static bool read_options(struct plot *p, const struct cli *cli)
 	return true;
 }
 
+static bool has_value(const struct sweep_rows *r, const char *name)
+{
+	for (unsigned f = 0; f < r->nnames; f++)
+		for (uint64_t i = 0; strcmp(r->names[f], name) == 0 && i < r->n; i++)
+			if (!isnan(sweep_rows_figure(r, &r->row[i], f)))
+				return true;
+	return false;
+}
+
 int sweep_plot_command(const struct cli *cli)
 {
 	struct plot p = { .x = -1, .y = -1 };
@@ -532,8 +572,15 @@ int sweep_plot_command(const struct cli *cli)
 		ok = read_options(&p, cli) && sweep_rows_read(&p.rows, cli->words[1], &p.err);
 	}
 	p.best = ok ? sweep_best(&p.rows, 0, NULL, NULL) : NULL;
-	if (ok && !p.best)
+	if (ok && !p.rows.count[SWEEP_RUN])
 		ok = npu_fail(&p.err, NPU_ERR_FIT, "%s: no point was run, so there is nothing to draw", cli->words[1]);
+	if (ok && (!p.best || (p.against && !has_value(&p.rows, p.against))))
+		ok = npu_fail(&p.err, NPU_ERR_FIT, "no point that was run has a value of %s",
+			      p.best ? p.against : p.rows.names[0]);
+	p.tried = ok && !sweep_rows_whole(&p.rows) ? ", of what was tried" : "";
+	for (unsigned a = 0; ok && a < p.space->naxes; a++)
+		ok =
+		    sweep_order_of(&p.order[a], &p.space->axes[a]) || npu_fail(&p.err, NPU_ERR_MEMORY, "out of memory");
 	if (ok && mkdir(p.folder, 0777) != 0 && errno != EEXIST)
 		ok = npu_fail(&p.err, NPU_ERR_IO, "%s: the folder cannot be made: %s", p.folder, strerror(errno));
 	if (ok && strpbrk(p.folder, "\n\r\t"))
@@ -551,6 +598,8 @@ int sweep_plot_command(const struct cli *cli)
 		}
 	}
 	int status = ok ? 0 : cli_fail(&p.err);
+	for (unsigned a = 0; a < SWEEP_AXES; a++)
+		sweep_order_fini(&p.order[a]);
 	sweep_rows_fini(&p.rows);
 	sweep_space_free(p.space);
 	return status;

@@ -85,5 +85,43 @@ mkdir empty && cp s.sweep/sweep.json empty/
 "$NPUSIM" sweep plot empty 2>err && fail 'a chart of nothing'
 grep -qx 'npusim: empty: no point was run, so there is nothing to draw' err || fail "$(cat err)"
 checks=$((checks + 1))
+# What an axis changes is the worst of its values against the best point, of those that were tried; what nobody tried is no 0.
+# bars NAME LINE...: runs flash_attention with these lines into NAME.d and draws it.
+bars() {
+    local name=$1
+    shift
+    printf '%s\n' 'run: flash_attention' "$@" >"$name.yaml"
+    "$NPUSIM" sweep run "$name.yaml" -q -o "$name.d" >/dev/null && "$NPUSIM" sweep plot "$name.d" >/dev/null 2>err || fail "$name: $(cat err)"
+    sed -n '/^$axes/,/^EOD/p' "$name.d/plots/plots.gp" | sed '1d;$d' >"$name.bars"
+}
+axes='axes: {sram.size: [512KiB, 1MiB], tile_q: [128, 16, 64, 32], tile_kv: {pow2: [16, 128]}}'
+bars full 'with: {seq: 128, heads: 1}' "$axes"
+bars part 'with: {seq: 128, heads: 1}' "$axes" 'sample: 9' 'seed: 2'
+for name in full part; do
+    "$NPUSIM" sweep merge $name.d --json - 2>/dev/null | jq -r --slurpfile all <("$NPUSIM" sweep merge full.d --json -) '
+        ["sram.size", "tile_q", "tile_kv"] as $axes | [.[] | select(.status == "run")] as $p | ($p | min_by(.cycles, .point)) as $best |
+        $axes[] as $a | ([$all[0][][$a]] | unique | length) as $values |
+        [$p[] | . as $x | select(all($axes[]; . == $a or $x[.] == $best[.]))] as $line |
+        [.[] | . as $x | select(.status != "missing" and .status != "failed" and all($axes[]; . == $a or $x[.] == $best[.]))] as $known |
+        "\"" + $a + (if ($known | length) < $values then "\\n\($known | length) of \($values) tried" else "" end) + "\" " +
+        (if ($line | length) < 2 then "NaN" else (([$line[].cycles] | max) / $best.cycles - 1) * 100 * 10 | round / 10 | tostring end)' >want
+    awk '{ if ($NF != "NaN") $NF = sprintf("%.1f", $NF) + 0; print }' $name.bars | diff want - || fail "$name: the sensitivity is another one"
+done
+grep -q 'NaN$' part.bars && grep -q '[1-9]$' part.bars || fail "this sample shows nothing: $(cat part.bars)"
+grep -q 'at the best point, of what was tried' part.d/plots/sensitivity.svg && grep -q 'of all other axes, of what was tried' part.d/plots/heatmap.svg ||
+    fail 'a chart of a sample is told as of all'
+grep -q 'what was tried' full.d/plots/sensitivity.svg && fail 'a chart of all is told as of a part'
+# Values stand in their order in a chart.
+grep -A1 '^$map' full.d/plots/plots.gp | grep -q '^- "16" "32" "64" "128"$' || fail "a heat map in the order of a list: $(grep -A1 '^$map' full.d/plots/plots.gp)"
+# Of a best of 0 there is no share.
+bars zero 'with: {seq: 512, heads: 2, buffering: double}' 'axes: {tile_q: [32, 64, 128]}' 'report: [engines.matrix.wait_vector]'
+most=$("$NPUSIM" sweep merge zero.d --json - | jq '[.[]."engines.matrix.wait_vector"] | if min == 0 then max else "no 0" end')
+[ "$(cat zero.bars)" = "\"tile_q\" $most" ] || fail "from 0 to $most: $(cat zero.bars)"
+# What runs have no value of is no chart, and said so.
+refuses 1 'no point that was run has a value of tokens_per_s' sweep plot zero.d --against tokens_per_s
+refuses 1 'no point that was run has a value of tokens_per_s' sweep plot zero.d --by tokens_per_s
+checks=$((checks + 7))
+grep -q '^<p id="counts">[0-9]* run, [0-9]* not legal, 0 failed\.</p>$' full.d/plots/index.html && grep -q 'run, [0-9]* not legal, 0 failed\.</p>' part.d/plots/index.html ||
+    fail "the page does not tell what became of the points: $(grep counts full.d/plots/index.html)"
 [ $failures = 0 ] && echo "$checks checks of sweep plot"
 [ $failures = 0 ]
