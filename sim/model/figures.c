@@ -113,3 +113,8 @@ double model_peak_gb_per_s(const struct hw *hw)
 {
 	return dram_peak_bytes_per_clk(&hw->dram) * 1000.0 * (double)hw->dram.tck_den / (double)hw->dram.tck_num;
 }
+
+double model_peak_fraction(const struct hw *hw, double gb_per_s)
+{
+	return hw->dram.ideal ? (double)NAN : gb_per_s / model_peak_gb_per_s(hw);
+}

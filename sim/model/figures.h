@@ -30,6 +30,8 @@ double model_figures_active(const struct model_figures *, enum npu_engine);
 const char *model_figures_bound(const struct model_figures *);
 /* What all channels of the part move at most. */
 double model_peak_gb_per_s(const struct hw *);
+/* The share of that which a step moves; NaN with an ideal DRAM. */
+double model_peak_fraction(const struct hw *, double gb_per_s);
 static inline double model_ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 #endif

@@ -50,7 +50,7 @@ static void put_figures(json_t *row, const struct model_figures *f, const struct
 	put_real(row, "dram_write_bytes", f->dram_write_bytes);
 	put_real(row, "dram_bus_bytes", f->dram_bus_bytes);
 	put_real(row, "dram_gb_per_s", gb);
-	put_real(row, "dram_peak_fraction", hw->dram.ideal ? NAN : gb / model_peak_gb_per_s(hw));
+	put_real(row, "dram_peak_fraction", model_peak_fraction(hw, gb));
 	put_real(row, "energy_uj", f->energy_total_uj);
 	put(row, "bound", json_string(model_figures_bound(f)));
 	put(row, "engines", engines_json(f));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a run and of a step under the names of report.def. */
 #include "sim/sweep/figures.h"
+#include "sim/model/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,11 +27,19 @@ static bool is_sum(const char *name)
 bool sweep_figure_is_of(const char *name, bool model)
 {
 	static const char *const of_models[] = { "tokens_per_s", "ms_per_token", "uj_per_token" };
-	static const char *const of_both[] = {
-		"time_us",       "mac_utilization",    "matrix_active_fraction", "overlap.hidden_fraction",
-		"dram.gb_per_s", "macs_per_dram_byte", "sram.peak_bytes",        "accum.peak_bytes",
-		"bound",         "instructions"
-	};
+	static const char *const of_both[] = { "time_us",
+					       "mac_utilization",
+					       "matrix_active_fraction",
+					       "overlap.hidden_fraction",
+					       "dram.gb_per_s",
+					       "dram.peak_gb_per_s",
+					       "dram.peak_fraction",
+					       "macs_per_dram_byte",
+					       "ridge_macs_per_byte",
+					       "sram.peak_bytes",
+					       "accum.peak_bytes",
+					       "bound",
+					       "instructions" };
 	for (unsigned i = 0; i < sizeof of_models / sizeof *of_models; i++)
 		if (strcmp(of_models[i], name) == 0)
 			return model;
@@ -149,14 +158,19 @@ json_t *sweep_figures_of_step(const struct model_step *s)
 	put_sums(fields, f);
 	json_t *o = by_path(fields);
 	json_decref(fields);
-	double us = f->cycles / s->config->hw.npu.clock_mhz, bytes = f->dram_read_bytes + f->dram_write_bytes;
+	const struct hw *hw = &s->config->hw;
+	double us = f->cycles / hw->npu.clock_mhz, bytes = f->dram_read_bytes + f->dram_write_bytes;
 	double tokens = (double)model_tokens(s->ask), each = tokens / s->ask->batch;
 	json_object_set_new(o, "time_us", json_REAL(us));
 	json_object_set_new(o, "mac_utilization", json_REAL(model_ratio(f->array_cycles, f->cycles)));
 	json_object_set_new(o, "matrix_active_fraction",
 			    json_REAL(model_ratio(model_figures_active(f, NPU_ENGINE_MATRIX), f->cycles)));
 	json_object_set_new(o, "overlap.hidden_fraction", json_REAL(model_ratio(f->both, f->both + f->dma_only)));
-	json_object_set_new(o, "dram.gb_per_s", json_REAL(model_ratio(bytes * 1e-3, us)));
+	double gb_per_s = model_ratio(bytes * 1e-3, us);
+	json_object_set_new(o, "dram.gb_per_s", json_REAL(gb_per_s));
+	json_object_set_new(o, "dram.peak_gb_per_s", json_REAL(model_peak_gb_per_s(hw)));
+	json_object_set_new(o, "dram.peak_fraction", json_REAL(model_peak_fraction(hw, gb_per_s)));
+	json_object_set_new(o, "ridge_macs_per_byte", json_REAL(model_ridge(hw)));
 	json_object_set_new(o, "macs_per_dram_byte", json_REAL(model_ratio(f->macs, bytes)));
 	json_object_set_new(o, "sram.peak_bytes", json_UINT(f->sram_peak_bytes));
 	json_object_set_new(o, "accum.peak_bytes", json_UINT(f->accum_peak_bytes));

@@ -30,6 +30,23 @@ for context in 320 640; do
     adds_up point.json $context
 done
 
+# What the machine could do is there as in the report, and a chart of it where the bandwidth is swept.
+printf '%s\n' 'model: stories260k' 'with: {context: 32}' 'axes: {dram.channels: [1, 2], dram.ideal: [no, yes]}' 'report: [tokens_per_s, dram.peak_fraction]' >d.yaml
+"$NPUSIM" sweep run d.yaml -q >/dev/null 2>err && "$NPUSIM" sweep merge d.sweep --json d.json >/dev/null || fail "$(cat err)"
+for ideal in no yes; do
+    for channels in 1 2; do
+        "$NPUSIM" model stories260k context=32 dram.channels=$channels dram.ideal=$ideal --report r.json >/dev/null || fail 'model'
+        jq --argjson c $channels --arg i $ideal '.[] | select(."dram.channels" == $c and ."dram.ideal" == $i)' d.json >point.json
+        is "the DRAM of $channels channels, ideal=$ideal" "$(jq -c '[."dram.gb_per_s", ."dram.peak_fraction", .ridge_macs_per_byte | if . then . * 1e9 | round else . end]' point.json)" \
+            "$(jq -c '[.total.dram_gb_per_s, .total.dram_peak_fraction, .ridge_macs_per_byte | if . then . * 1e9 | round else . end]' r.json)"
+        is "its peak" "$(jq '."dram.peak_gb_per_s" * 1e6 | round' point.json)" "$("$NPUSIM" run gemm m=16 n=16 k=16 dram.channels=$channels dram.ideal=$ideal --report - | jq '.dram.peak_gb_per_s * 1e6 | round')"
+    done
+done
+if command -v gnuplot >/dev/null; then
+    "$NPUSIM" sweep plot d.sweep >/dev/null 2>err || fail "$(cat err)"
+    is 'the charts' "$(grep -o 'against [a-z_.]*:' d.sweep/plots/pareto.svg | sort -u | grep -c 'against dram.peak_gb_per_s:')" 1
+fi
+
 # Of a shorter run with more of a wait than the longer one has, a straight line goes below 0.
 printf '%s\n' 'model: tinyllama-1.1b' 'with: {phase: prefill, weights: int8}' 'axes: {context: [1000]}' >t.yaml
 "$NPUSIM" sweep run t.yaml -q >/dev/null 2>err || fail "$(cat err)"
