@@ -10,7 +10,7 @@ static const struct npu_param params[] = {
 	PAGED_PARAM_PAGE,    PAGED_PARAM_KV,        PAGED_PARAM_GROUP,
 	PAGED_PARAM_DEQUANT, PAGED_PARAM_LAYOUT,    PAGED_PARAM_GATHER,
 	PAGED_PARAM_SPLITS,  PAGED_PARAM_SEED,      PARAM_SOFTCAP,
-	PAGED_PARAM_AT_ONCE, PARAM_TILE_KV,         PARAM_BUFFERING_BY_CHANNELS,
+	PAGED_PARAM_AT_ONCE, PARAM_TILE_KV,         PARAM_BUFFERING_BY_CHANNELS(""),
 };
 
 static bool resolve(const struct npu_capacity *c, struct npu_args *args, struct npu_error *err)

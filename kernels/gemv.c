@@ -50,7 +50,7 @@ static const struct npu_param params[] = {
 	[BIAS] = PARAM_BIAS,
 	[TILE_N] = PARAM_TILE("tile_n", "columns of a tile of W, and of a panel in DRAM"),
 	[TILE_K] = PARAM_TILE("tile_k", "rows of a tile of W"),
-	[BUFFERING] = PARAM_BUFFERING_BY_CHANNELS,
+	[BUFFERING] = PARAM_BUFFERING_BY_CHANNELS(" and no weights to convert"),
 };
 
 /* The parameters, resolved, and what the program is made of. */

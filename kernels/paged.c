@@ -57,13 +57,15 @@ static void add(struct buffers *l, struct npu_request r)
 static void add_keys_and_values(struct emitter *e, struct buffers *l)
 {
 	const struct paged *p = &e->p;
-	bool on_vector = p->mode == PAGED_VECTOR;
+	bool on_vector = are_made(p);
 	uint64_t plain = (p->at_once - 1) * e->k_head + p->tile_kv * p->row_bytes, scaled = e->k_part + l->scales;
 	add(l, (struct npu_request){ .name = "k",
 				     .bytes = l->scales ? scaled : plain,
 				     .count = l->loads,
 				     .group = on_vector ? 0 : 5,
-				     .step = on_vector ? 4 : 1,
+				     .step = p->whole    ? 3
+					     : on_vector ? 4
+							 : 1,
 				     .local = e->k.at,
 				     .least = l->kv_least,
 				     .got = &e->k.n });
@@ -71,12 +73,12 @@ static void add_keys_and_values(struct emitter *e, struct buffers *l)
 				     .bytes = on_vector ? scaled : plain,
 				     .count = l->loads,
 				     .group = on_vector ? 0 : 3,
-				     .step = 4,
+				     .step = p->whole ? 3 : 4,
 				     .local = e->v.at,
 				     .least = l->kv_least,
 				     .got = &e->v.n,
 				     .pair = true });
-	if (p->mode == PAGED_MATRIX)
+	if (p->mode == PAGED_MATRIX && !p->whole)
 		add(l, (struct npu_request){ .name = "v_scales",
 					     .bytes = l->scales,
 					     .count = l->loads,
@@ -91,11 +93,11 @@ static void add_queries(struct emitter *e, struct buffers *l)
 {
 	const struct paged *p = &e->p;
 	/* q as it is has no semaphores of its own: those of k guard it (load_q), so it has as many buffers. */
-	bool several = l->totals.units > 1, with_k = several && p->mode == PAGED_PLAIN;
+	bool several = l->totals.units > 1, with_k = several && p->mode == PAGED_PLAIN && !p->whole;
 	add(l, (struct npu_request){ .name = "q",
 				     .bytes = l->rows * p->dim * 2,
 				     .count = several ? l->loads : 1,
-				     .group = p->mode == PAGED_VECTOR ? 3 : 0,
+				     .group = are_made(p) ? 3 : 0,
 				     .step = 4,
 				     .local = e->q.at,
 				     .least = with_k ? l->kv_least : 1,
@@ -107,11 +109,15 @@ static void add_queries(struct emitter *e, struct buffers *l)
 static void add_converted(struct emitter *e, struct buffers *l)
 {
 	const struct paged *p = &e->p;
-	uint64_t kv = p->at_once * converted_head(p);
+	uint64_t scales = p->mode == PAGED_MATRIX ? part_of(p->tile_kv * 2) : 0;
+	uint64_t kv = p->at_once * made_head(p) + (made_scales(p) ? p->at_once : 1) * scales;
 	unsigned turns = l->turns, units = l->unit_turns;
-	if (p->mode == PAGED_VECTOR) {
-		add(l, (struct npu_request){ "k16", false, kv, turns, 1, e->k16, .least = turns, .step = 4 });
-		add(l, (struct npu_request){ "v16", false, kv, turns, 2, e->v16, .least = turns, .step = 4 });
+	if (are_made(p)) {
+		bool packed = p->mode == PAGED_MATRIX;
+		add(l, (struct npu_request){ packed ? "k8" : "k16", false, kv, turns, 1, e->k16, .least = turns,
+					     .step = 4 });
+		add(l, (struct npu_request){ packed ? "v8" : "v16", false, kv, turns, 2, e->v16, .least = turns,
+					     .step = 4 });
 	}
 	if (p->mode == PAGED_MATRIX) {
 		add(l, (struct npu_request){ "q8", false, e->q_part + l->rows * 4, units, 0, e->q8, .least = units });
@@ -127,7 +133,7 @@ static void add_results(struct emitter *e, struct buffers *l)
 	add(l, (struct npu_request){ .name = "p",
 				     .bytes = on_matrix ? p->halves * part_of(e->p_part + l->rows * 4) : l->weights * 2,
 				     .count = l->turns,
-				     .group = p->mode == PAGED_VECTOR ? 3 : 1,
+				     .group = are_made(p) ? 3 : 1,
 				     .local = e->p_at,
 				     .least = l->turns });
 	add(l, (struct npu_request){ .name = "o",
@@ -174,7 +180,7 @@ bool paged_place(struct emitter *e)
 		.scales = p->mode == PAGED_PLAIN ? 0 : p->at_once * p->halves * part_of(p->tile_kv * 2),
 		.totals = totals,
 		.loads = load_slots(p->buffers, totals.tiles),
-		.kv_least = p->together && totals.tiles > 1 ? 2 : 1,
+		.kv_least = p->together && !p->whole && totals.tiles > 1 ? 2 : 1,
 		.turns = totals.tiles > 1 ? 2 : 1,
 		.unit_turns = totals.units > 1 ? 2 : 1,
 	};
@@ -211,14 +217,17 @@ static void multiply_qk(const struct emitter *e, const struct step *s)
 		};
 		struct npu_order order = { .wait = { k.full } };
 		struct npu_semaphore free = k.free;
-		if (p->mode == PAGED_VECTOR) {
-			product.b = e->k16[s->number % 2] + (uint32_t)(h * converted_head(p));
-			order.wait[0] = e->k16_full;
-			free = s->closes ? q.free : NPU_NO_SEMAPHORE;
+		uint32_t scales = k.at + (uint32_t)(e->k_part + h * e->scale_head);
+		if (are_made(p)) {
+			uint32_t made = e->k16[s->number % 2];
+			product.b = made + (uint32_t)(h * made_head(p));
+			scales = made + (uint32_t)(p->at_once * made_head(p) + h * made_scales(p));
+			order.wait[0] = h == 0 || makes_heads(p) ? e->k16_full : NPU_NO_SEMAPHORE;
+			free = s->closes && p->mode != PAGED_MATRIX ? q.free : NPU_NO_SEMAPHORE;
 		}
 		if (p->mode == PAGED_MATRIX) {
 			product.a = e->q8[s->unit % 2] + (uint32_t)(h * rows * p->dim);
-			product.scales = k.at + (uint32_t)(e->k_part + h * e->scale_head);
+			product.scales = scales;
 			product.group = (uint32_t)(p->dim / p->halves);
 			product.a_type = NPU_INT8;
 			product.b_type = p->kv;
@@ -246,15 +255,14 @@ static void multiply_pv(const struct emitter *e, const struct step *s)
 			.dst = (integers ? e->part[s->number % 2] : acc_at(e, s->split)) + to,
 			.a = integers ? p8_at(e, s, part) + (uint32_t)(row * s->keys)
 				      : e->p_at[s->number % 2] + (uint32_t)(row * s->keys * 2),
-			.b = p->mode == PAGED_VECTOR
-				 ? e->v16[s->number % 2] + (uint32_t)(h * converted_head(p))
-				 : v.at + (uint32_t)(h * e->k_head + npu_dtype_bytes(p->kv, part * cols)),
+			.b = are_made(p) ? e->v16[s->number % 2] + (uint32_t)(h * made_head(p))
+					 : v.at + (uint32_t)(h * e->k_head + npu_dtype_bytes(p->kv, part * cols)),
 			.m = (uint32_t)rows,
 			.n = (uint32_t)cols,
 			.k = (uint32_t)s->keys,
 			.dst_stride = (uint32_t)p->dim * 4,
 			.a_type = integers ? NPU_INT8 : NPU_FP16,
-			.b_stride = p->mode == PAGED_VECTOR ? 0 : (uint32_t)p->row_bytes,
+			.b_stride = are_made(p) ? 0 : (uint32_t)p->row_bytes,
 			.b_type = integers ? p->kv : NPU_FP16,
 			.accumulate = !integers && !s->first,
 			.masked = hidden_of(p, s) * cols,
@@ -262,11 +270,11 @@ static void multiply_pv(const struct emitter *e, const struct step *s)
 		struct npu_order order = { 0 };
 		if (i == 0)
 			order.wait[0] = e->p_full;
-		if (part == 0 && p->mode == PAGED_PLAIN)
+		if (part == 0 && p->mode == PAGED_PLAIN && !are_made(p))
 			order.wait[1] = v.full;
 		if (i == products - 1) {
 			order.post[0] = e->pv_done;
-			order.post[1] = p->mode == PAGED_VECTOR ? NPU_NO_SEMAPHORE : v.free;
+			order.post[1] = are_made(p) ? NPU_NO_SEMAPHORE : v.free;
 		}
 		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_MATMUL, .matmul = product }, &order);
 	}
@@ -281,6 +289,28 @@ static void load_next(struct emitter *e, const struct step *s)
 	paged_load_k(e, s);
 	if (is_in_last_unit(&e->p, s) && e->waited > s->b && e->next_append == s->b + 1 && e->next_append < e->p.batch)
 		paged_append(e, e->next_append++);
+}
+
+/* Loads that are yet to be emitted. */
+struct loads {
+	struct step next;
+	bool more;
+};
+
+static void load_up_to(struct emitter *e, struct loads *l, uint64_t number)
+{
+	while (l->more && l->next.number <= number) {
+		load_next(e, &l->next);
+		l->more = advance(&e->p, &l->next);
+	}
+}
+
+/* How many tiles before their turn loads are emitted. The vector engine gives the buffers of whole pages back before
+ * anything is multiplied: while its queue is full of work on one tile, the load of the next but one need not wait. */
+static uint64_t loads_ahead(const struct emitter *e)
+{
+	bool twice = e->k.n > 1 && e->v.n > 1 && (e->q.n > 1 || totals_of(&e->p).units == 1);
+	return e->p.whole && twice ? 2 : 1;
 }
 
 static void begin_region(struct emitter *e, const struct step *s)
@@ -299,31 +329,37 @@ static void emit_steps(struct emitter *e)
 	struct npu_fill ones = {
 		.dst = e->ones, .imm = 1, .rows = 1, .cols = (uint32_t)(p->at_once * p->group * p->tile_q)
 	};
+	struct loads loads = { .next = now, .more = true };
+	uint64_t ahead = loads_ahead(e);
 	bool more = true;
 	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_VFILL, .fill = ones }, NULL);
 	paged_append(e, e->next_append++);
-	load_next(e, &now);
+	load_up_to(e, &loads, ahead - 1);
 	paged_prepare_k(e, &now);
+	paged_prepare_v(e, &now);
 	multiply_qk(e, &now);
 	while (more && !npu_builder_failed(e->b)) {
 		more = advance(p, &next);
 		if (now.opens)
 			begin_region(e, &now);
-		if (more)
-			load_next(e, &next);
+		load_up_to(e, &loads, now.number + ahead);
 		paged_load_v(e, &now);
 		/* Where v comes with k, what reads k of the next tile would keep v of this one waiting for it, and its
 		 * slot. */
-		if (more && !p->together) {
+		if (more && (!p->together || p->whole)) {
 			paged_prepare_k(e, &next);
+			if (p->whole)
+				multiply_qk(e, &next);
 			paged_weigh(e, &now, &before);
-			multiply_qk(e, &next);
+			paged_prepare_v(e, &next);
+			if (!p->whole)
+				multiply_qk(e, &next);
 			multiply_pv(e, &now);
 		} else {
 			paged_weigh(e, &now, &before);
 			multiply_pv(e, &now);
 		}
-		if (more && p->together) {
+		if (more && p->together && !p->whole) {
 			paged_prepare_k(e, &next);
 			multiply_qk(e, &next);
 		}
@@ -408,14 +444,17 @@ static void make_semaphores(struct emitter *e)
 	e->appended = npu_semaphore(e->b, "appended", 0);
 	if (e->p.mode != PAGED_PLAIN)
 		e->fresh_q_full = npu_semaphore(e->b, "new_quantised", 0);
-	if (e->p.mode == PAGED_VECTOR) {
-		ring_init_free(e->b, &e->q, "q");
+	if (are_made(&e->p))
 		e->k16_full = npu_semaphore(e->b, "k16_full", 0);
-	}
+	/* q comes before what is waited for with k. */
+	if (are_made(&e->p))
+		ring_init_free(e->b, &e->q, "q");
 	if (e->p.mode == PAGED_MATRIX) {
-		ring_init(e->b, &e->q, "q");
+		if (!e->p.whole)
+			ring_init(e->b, &e->q, "q");
 		/* The product that gives v back comes after what reads its scales. */
-		ring_init_full(e->b, &e->vs, "v_scales");
+		if (!e->p.whole)
+			ring_init_full(e->b, &e->vs, "v_scales");
 		e->q8_full = npu_semaphore(e->b, "q8_full", 0);
 	}
 }

@@ -16,6 +16,8 @@
 
 /* Choices of `kv_group`: which elements of a token share a scale. */
 enum paged_group { PAGED_TOKEN, PAGED_HEAD, PAGED_HALF };
+/* Choices of `gather`. */
+enum paged_gather { PAGED_TOGETHER, PAGED_APART, PAGED_PAGES };
 /* What is done with quantised keys and values: nothing as they are fp16, dequantised, or multiplied as int8. */
 enum paged_mode { PAGED_PLAIN, PAGED_VECTOR, PAGED_MATRIX };
 
@@ -31,6 +33,7 @@ struct paged {
 	enum paged_mode mode;
 	bool kv_first;  /* the layout */
 	bool together;  /* one gather brings K and V of a tile */
+	bool whole;     /* and of all its heads, and the vector engine puts them in order */
 	double scale;   /* 1 / sqrt(dim) */
 	double softcap; /* of scores, as in kernels/attn.h; 0: none */
 	uint64_t pages; /* of all sequences */
@@ -62,7 +65,7 @@ extern const char *const paged_kv_types[]; /* fp16|int8|int4 */
 extern const char *const paged_groups[];   /* token|head|half */
 extern const char *const paged_dequants[]; /* vector|matrix */
 extern const char *const paged_layouts[];  /* page_head_kv|kv_page_head */
-extern const char *const paged_gathers[];  /* together|apart */
+extern const char *const paged_gathers[];  /* together|apart|pages */
 
 #define PAGED_PARAM_BATCH PARAM_INT("batch", 1, 1, 1024, "sequence", "sequences")
 #define PAGED_PARAM_SEQ(initial)                                                                                       \
@@ -88,8 +91,10 @@ extern const char *const paged_gathers[];  /* together|apart */
 #define PAGED_PARAM_GATHER                                                                                             \
 	{                                                                                                              \
 		.name = "gather", .type = NPU_PARAM_CHOICE, .choices = paged_gathers, .derived = true, .unit = "",     \
-		.meaning = "K and V of a tile by one instruction that brings them apart, where pages allow it, or by " \
-			   "one each"                                                                                  \
+		.meaning =                                                                                             \
+		    "K and V of a tile by an instruction a head that brings them apart, where pages allow it; by "     \
+		    "one each; or by one for whole pages of all its heads, which the vector engine puts in "           \
+		    "order"                                                                                            \
 	}
 #define PAGED_PARAM_AT_ONCE                                                                                            \
 	PARAM_DERIVED("heads_at_once", 1, MAX_HEADS, "head",                                                           \

@@ -185,10 +185,33 @@ static inline uint32_t p8_at(const struct emitter *e, const struct step *s, uint
 	       (uint32_t)(part * part_of(e->p_part + e->p.at_once * e->p.group * e->p.tile_q * 4));
 }
 
-/* Bytes of k or v of a kv head as the vector engine makes them. */
-static inline uint64_t converted_head(const struct paged *p)
+/* Whether the array takes k and v from where the vector engine puts them. */
+static inline bool are_made(const struct paged *p)
 {
-	return part_of(p->tile_kv * p->dim * 2);
+	return p->whole || p->mode == PAGED_VECTOR;
+}
+
+/* Bytes of a token, and of k or v of a kv head, as the vector engine makes them. */
+static inline uint64_t made_row(const struct paged *p)
+{
+	return p->mode == PAGED_MATRIX ? p->row_bytes : p->dim * 2;
+}
+
+/* Whether it makes head after head, not page after page. */
+static inline bool makes_heads(const struct paged *p)
+{
+	return !p->whole || p->mode != PAGED_VECTOR || p->scope == PAGED_TOKEN;
+}
+
+static inline uint64_t made_head(const struct paged *p)
+{
+	return part_of(p->tile_kv * made_row(p));
+}
+
+/* Bytes from the scales that the vector engine puts behind them for one kv head to those for the next. */
+static inline uint64_t made_scales(const struct paged *p)
+{
+	return p->mode == PAGED_MATRIX && p->scope != PAGED_TOKEN ? part_of(p->tile_kv * 2) : 0;
 }
 
 static inline uint32_t acc_at(const struct emitter *e, uint64_t split)
@@ -209,6 +232,9 @@ void paged_load_k(struct emitter *, const struct step *);
 void paged_load_v(const struct emitter *, const struct step *);
 /* What the vector engine does to k or q before they are multiplied. */
 void paged_prepare_k(const struct emitter *, const struct step *);
+/* K of whole pages, head after head, and what comes with it; then V, where it comes so. */
+void paged_order_k(const struct emitter *, const struct step *);
+void paged_prepare_v(const struct emitter *, const struct step *);
 /* Weights of tile `now`; then acc is made ready for their product. `before` is the tile before, which is still summed.
  */
 void paged_weigh(const struct emitter *, const struct step *now, const struct step *before);

@@ -208,7 +208,7 @@ static void gather_scales(const struct emitter *e, const struct step *s, uint64_
 static bool load_q(const struct emitter *e, const struct step *s, struct npu_semaphore kv_free)
 {
 	struct slot q = ring_at(&e->q, s->unit);
-	bool plain = e->p.mode == PAGED_PLAIN;
+	bool plain = e->p.mode == PAGED_PLAIN && !e->p.whole;
 	if (!s->opens)
 		return false;
 	npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_LOAD, .dma = paged_query_rows(e, e->Q, s, q.at) },
@@ -226,26 +226,26 @@ static struct npu_semaphore new_tokens(struct emitter *e, const struct step *s)
 	return e->appended;
 }
 
-/* Rows of one token, of K, become blocks of `tokens` tokens of K and V in turns, which go to `k` and `v`: of page
- * `page` and `n` in all. */
-static struct npu_paged take_both(const struct paged *p, struct npu_paged rows, uint64_t page, uint64_t n,
-				  uint64_t tokens, uint32_t k, uint32_t v)
+/* Rows of one token, of K, become blocks of `tokens` tokens of K and V in turns, which go to `k` and `v`: of `heads`
+ * heads that follow one another in a page, of page `page` and `n` in all. */
+static struct npu_paged take_both(const struct paged *p, struct npu_paged rows, uint64_t heads, uint64_t page,
+				  uint64_t n, uint64_t tokens, uint32_t k, uint32_t v)
 {
 	uint64_t row_bytes = rows.row_stride;
-	rows.local = k + (uint32_t)(rows.first * row_bytes);
+	rows.local = k + (uint32_t)(rows.first * heads * row_bytes);
 	rows.odd = (int32_t)(v - k);
 	rows.cols *= (uint32_t)tokens;
-	rows.rows = (uint32_t)(2 * n);
+	rows.rows = (uint32_t)(2 * heads * n);
 	rows.row_stride = (uint32_t)(p->page * row_bytes);
-	rows.first = (uint32_t)(2 * page);
-	rows.page_rows = 2;
+	rows.first = (uint32_t)(2 * heads * page);
+	rows.page_rows = (uint32_t)(2 * heads);
 	return rows;
 }
 
-/* K and V of a tile, or their scales, to `k` and `v`: whole pages first, then the rest. `rows`: from the first token
- * on, as they would come alone. */
-static void gather_both(const struct emitter *e, const struct step *s, struct npu_paged rows, uint32_t k, uint32_t v,
-			struct npu_order order)
+/* K and V of a tile of `heads` heads, or their scales, to `k` and `v`: whole pages first, then the rest. `rows`: from
+ * the first token on, as they would come alone. */
+static void gather_both(const struct emitter *e, const struct step *s, struct npu_paged rows, uint64_t heads,
+			uint32_t k, uint32_t v, struct npu_order order)
 {
 	const struct paged *p = &e->p;
 	uint64_t page = s->j / p->page, whole = s->keys / p->page, rest = s->keys % p->page;
@@ -256,17 +256,17 @@ static void gather_both(const struct emitter *e, const struct step *s, struct np
 	}
 	if (whole) {
 		rows.first = 0; /* of the tile */
-		npu_emit(
-		    e->b,
-		    &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = take_both(p, rows, page, whole, p->page, k, v) },
-		    &first);
+		npu_emit(e->b,
+			 &(struct npu_insn){ .op = NPU_OP_GATHER,
+					     .paged = take_both(p, rows, heads, page, whole, p->page, k, v) },
+			 &first);
 	}
 	if (rest) {
 		rows.first = (uint32_t)(whole * p->page);
-		npu_emit(
-		    e->b,
-		    &(struct npu_insn){ .op = NPU_OP_GATHER, .paged = take_both(p, rows, page + whole, 1, rest, k, v) },
-		    &last);
+		npu_emit(e->b,
+			 &(struct npu_insn){ .op = NPU_OP_GATHER,
+					     .paged = take_both(p, rows, heads, page + whole, 1, rest, k, v) },
+			 &last);
 	}
 }
 
@@ -276,7 +276,7 @@ static void load_head(struct emitter *e, const struct step *s, uint64_t h, struc
 	const struct paged *p = &e->p;
 	struct slot k = ring_at(&e->k, s->number), v = ring_at(&e->v, s->number);
 	uint32_t at = (uint32_t)(h * e->k_head), scales_at = (uint32_t)(h * e->scale_head);
-	gather_both(e, s, token_rows(e, s->b, 0, s->head + h, 0, 1, 0), k.at + at, v.at + at, order);
+	gather_both(e, s, token_rows(e, s->b, 0, s->head + h, 0, 1, 0), 1, k.at + at, v.at + at, order);
 	if (p->mode == PAGED_PLAIN)
 		return;
 	/* On the matrix engine k waits for its scales, on the vector engine p for those of v. */
@@ -287,11 +287,27 @@ static void load_head(struct emitter *e, const struct step *s, uint64_t h, struc
 		ready.post[1] = ring_at(&e->vs, s->number).full;
 	}
 	if (p->halves == 1) {
-		gather_both(e, s, scale_rows(e, s->b, 0, s->head + h, 0, 0, 1, 0), k_scales, v_scales, ready);
+		gather_both(e, s, scale_rows(e, s->b, 0, s->head + h, 0, 0, 1, 0), 1, k_scales, v_scales, ready);
 		return;
 	}
 	gather_scales(e, s, h, 0, k_scales, p->mode == PAGED_MATRIX ? ready.post[0] : NPU_NO_SEMAPHORE);
 	gather_scales(e, s, h, 1, v_scales, ready.post[p->mode == PAGED_MATRIX]);
+}
+
+/* Whole pages of all heads of the unit, then their scales. */
+static void load_pages(struct emitter *e, const struct step *s)
+{
+	const struct paged *p = &e->p;
+	struct slot k = ring_at(&e->k, s->number), v = ring_at(&e->v, s->number);
+	bool plain = p->mode == PAGED_PLAIN;
+	struct npu_order order = { .wait = { v.free, new_tokens(e, s) },
+				   .post = { plain ? k.full : NPU_NO_SEMAPHORE } };
+	load_q(e, s, NPU_NO_SEMAPHORE);
+	gather_both(e, s, token_rows(e, s->b, 0, s->head, 0, 1, 0), s->heads, k.at, v.at, order);
+	if (!plain)
+		gather_both(e, s, scale_rows(e, s->b, 0, s->head, 0, 0, 1, 0), p->scope == PAGED_TOKEN ? 1 : s->heads,
+			    k.at + (uint32_t)e->k_part, v.at + (uint32_t)e->k_part,
+			    (struct npu_order){ .post = { k.full } });
 }
 
 static void load_together(struct emitter *e, const struct step *s)
@@ -310,6 +326,10 @@ void paged_load_k(struct emitter *e, const struct step *s)
 {
 	struct slot k = ring_at(&e->k, s->number);
 	bool plain = e->p.mode == PAGED_PLAIN;
+	if (e->p.whole) {
+		load_pages(e, s);
+		return;
+	}
 	if (e->p.together) {
 		load_together(e, s);
 		return;

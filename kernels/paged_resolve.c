@@ -31,18 +31,36 @@ static void expect_append(const struct paged *p, uint64_t b, struct npu_expect *
 	x->dram_write_bytes += 2 * p->chunk * (p->kv_heads * p->row_bytes + (plain ? 0 : 2 * shared * p->halves));
 }
 
-/* How many gathers bring a tile; `*entries` grows by those of the table that they read. */
+/* How many gathers bring a tile of a head, or of all heads of a unit at once; `*entries` grows by those of the table
+ * that they read. */
 static uint64_t expect_gathers(const struct paged *p, uint64_t j, uint64_t keys, uint64_t *entries)
 {
 	uint64_t halves = p->mode == PAGED_PLAIN ? 0 : p->halves, pages = pages_of(p, j, keys);
 	uint64_t both = (keys >= p->page) + (keys % p->page > 0);
+	if (p->whole) {
+		*entries += (1 + (halves > 0)) * pages;
+		return (1 + (halves > 0)) * both;
+	}
 	uint64_t alone = (p->together ? 0 : 2) + (p->together && halves < 2 ? 0 : 2 * halves);
 	uint64_t pairs = p->together ? 1 + (halves == 1) : 0;
 	*entries += (alone + pairs) * pages;
 	return alone + pairs * both;
 }
 
-/* Instructions of a unit of `heads` kv heads, but for its gathers. */
+/* What the vector engine does to K and V of a tile of `heads` kv heads before they are multiplied. */
+static uint64_t expect_made(const struct paged *p, uint64_t heads, uint64_t keys)
+{
+	uint64_t parts = (keys >= p->page) + (keys % p->page > 0), scales = made_scales(p) ? heads : 1;
+	if (!are_made(p))
+		return 0;
+	if (!p->whole)
+		return 2 * heads * p->halves;
+	if (!makes_heads(p))
+		return 2 * tiles_of(keys, p->page);
+	return 2 * parts * (heads + (p->mode == PAGED_MATRIX ? scales : 0));
+}
+
+/* Instructions of a unit of `heads` kv heads, but for its gathers and what is made of them. */
 static uint64_t expect_unit(const struct paged *p, uint64_t heads, uint64_t tiles, uint64_t splits, uint64_t masked)
 {
 	uint64_t insns = 2 + (splits > 1 ? 4 * splits + 2 : 2);           /* q, o, what divides */
@@ -52,25 +70,39 @@ static uint64_t expect_unit(const struct paged *p, uint64_t heads, uint64_t tile
 	 * rescales. */
 	if (p->mode == PAGED_MATRIX)
 		return insns + 1 + tiles * (1 + p->halves * (2 + 2 * heads)) + 2 * (tiles - splits);
-	return insns + heads * tiles + tiles - 1 + (p->mode == PAGED_VECTOR ? 2 * heads * p->halves * tiles : 0);
+	return insns + heads * tiles + tiles - 1;
+}
+
+/* A unit of `heads` kv heads over queries [i, i + rows) of sequence b; K and V themselves are not counted. */
+static void expect_heads(const struct paged *p, uint64_t b, uint64_t i, uint64_t heads, struct npu_expect *x)
+{
+	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
+	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0, gathers = 0;
+	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, times = p->whole ? 1 : heads;
+	uint64_t scales = p->whole && p->scope == PAGED_TOKEN ? 1 : heads; /* kv heads that read them */
+	x->instructions += expect_unit(p, heads, tiles, splits, masked);
+	for (uint64_t j = 0; j < end; j += p->tile_kv) {
+		uint64_t keys = least(p->tile_kv, end - j);
+		gathers += expect_gathers(p, j, keys, &entries);
+		x->instructions += expect_made(p, heads, keys);
+	}
+	x->instructions += times * gathers;
+	x->dram_read_bytes += times * 4 * entries + (p->mode == PAGED_PLAIN ? 0 : scales * 2 * end * 2 * p->halves);
 }
 
 /* The units of all kv heads over queries [i, i + rows) of sequence b. */
 static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
 {
-	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
-	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0, gathers = 0;
-	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, rest = p->kv_heads % p->at_once;
-	for (uint64_t j = 0; j < end; j += p->tile_kv)
-		gathers += expect_gathers(p, j, least(p->tile_kv, end - j), &entries);
-	x->instructions +=
-	    p->kv_heads * gathers + p->kv_heads / p->at_once * expect_unit(p, p->at_once, tiles, splits, masked);
-	if (rest)
-		x->instructions += expect_unit(p, rest, tiles, splits, masked);
+	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i);
+	struct npu_expect each = { 0 }, rest = { 0 };
+	expect_heads(p, b, i, p->at_once, &each);
+	if (p->kv_heads % p->at_once)
+		expect_heads(p, b, i, p->kv_heads % p->at_once, &rest);
+	x->instructions += p->kv_heads / p->at_once * each.instructions + rest.instructions;
 	x->macs += 2 * p->heads * rows * end * p->dim;
 	x->useful_macs += 2 * p->heads * (rows * end - rows * (rows - 1) / 2) * p->dim;
-	x->dram_read_bytes +=
-	    p->kv_heads * (2 * end * (p->row_bytes + (p->mode == PAGED_PLAIN ? 0 : 2 * p->halves)) + 4 * entries);
+	x->dram_read_bytes += p->kv_heads / p->at_once * each.dram_read_bytes + rest.dram_read_bytes +
+			      p->kv_heads * 2 * end * p->row_bytes;
 }
 
 struct npu_expect paged_expect(const struct npu_kernel *k, const struct npu_args *args)
@@ -203,8 +235,12 @@ static const char *why_apart(const struct paged *p, const struct npu_capacity *c
 		return "needs kv_layout=page_head_kv";
 	if (c->no_transpose_b)
 		return "needs an array that turns K (matrix.transposer=yes)";
-	if (p->buffers < 2)
+	if (p->buffers < 2 && !p->whole)
 		return "needs buffering=double or triple";
+	if (p->whole && p->halves > 1)
+		return "needs kv_group=head or token";
+	if (p->whole && 2 * p->at_once * tiles_of(p->seq, p->page) >= 1 << 24)
+		return "2 x heads_at_once x pages of a sequence must be less than 16,777,216";
 	if (p->page * p->dim > MAX_LENGTH)
 		return "page x head_dim must be less than 1,048,576";
 	if (p->tile_kv < p->seq && p->tile_kv % p->page)
@@ -212,35 +248,46 @@ static const char *why_apart(const struct paged *p, const struct npu_capacity *c
 	return NULL;
 }
 
-/* Together where that is possible, in tiles of which two fit. But int4 takes the vector engine and the array longer
- * than the DMA, so they are kept one tile ahead of each other, which v with a tile of its own allows. */
+/* As somebody named it. */
+static bool take_gather(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+			struct npu_error *err)
+{
+	int gather = npu_param_index(k, "gather");
+	struct npu_args chosen = *args;
+	if (!choose_tiles(k, capacity, &chosen, err))
+		return false;
+	struct paged p = paged_of(k, &chosen);
+	const char *why = p.together ? why_apart(&p, capacity) : NULL;
+	if (why)
+		return npu_fail(err, NPU_ERR_VALUE, "gather=%s: %s", paged_gathers[args->value[gather]], why);
+	*args = chosen;
+	return true;
+}
+
+/* Where there are more load channels than a PAIR. */
+enum { PAIR = 2 };
+
+/* Together where that is possible, in tiles of which two fit. But where the vector engine and the array take longer
+ * than the DMA they are kept one tile ahead of each other, which v with a tile of its own allows: int4, and whatever
+ * many channels bring. */
 static bool choose_gather(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
 			  struct npu_error *err)
 {
 	int gather = npu_param_index(k, "gather");
-	struct npu_args together = *args;
-	struct npu_error refused = { 0 };
 	if (gather < 0)
 		return choose_tiles(k, capacity, args, err);
-	together.value[gather] = 0;
-	if (args->named[gather] && args->value[gather])
-		return choose_tiles(k, capacity, args, err);
-	bool fits = choose_tiles(k, capacity, &together, &refused);
+	if (args->named[gather])
+		return take_gather(k, capacity, args, err);
+	struct npu_args together = *args;
+	together.value[gather] = PAGED_TOGETHER;
+	bool fits = choose_tiles(k, capacity, &together, NULL);
 	struct paged p = paged_of(k, &together);
-	const char *why = fits ? why_apart(&p, capacity) : NULL;
-	bool wanted = args->named[gather] || p.kv != NPU_INT4 || p.mode != PAGED_VECTOR;
-	if (fits && wanted && !why) {
+	bool wanted = p.mode != PAGED_VECTOR || (p.kv != NPU_INT4 && capacity->load_channels <= PAIR);
+	if (fits && wanted && !why_apart(&p, capacity)) {
 		*args = together;
 		return true;
 	}
-	if (args->named[gather] && why)
-		return npu_fail(err, NPU_ERR_VALUE, "gather=together: %s", why);
-	if (args->named[gather]) {
-		if (err)
-			*err = refused;
-		return false;
-	}
-	args->value[gather] = 1;
+	args->value[gather] = PAGED_APART;
 	return choose_tiles(k, capacity, args, err);
 }
 
@@ -254,42 +301,65 @@ static bool fits(const struct npu_capacity *capacity, const struct npu_args *arg
 	return ok;
 }
 
-/* Gathers of AT_ONCE kv heads follow one another through a page. Where there are more than a PAIR of channels, half of
- * them serve one tile: its gathers keep to one page at a time, those of the next tile come as these end, and a third
- * buffer is there for them while the tile before is worked on. */
-enum { AT_ONCE = 8, PAIR = 2 };
+/* How kv heads are taken at once: in tiles of `room` heads x tokens, or half of it where that does not fit. */
+struct together {
+	enum paged_gather gather;
+	uint64_t heads, room;
+};
+
+/* fp16: gathers of one head after the other keep to one page at a time, eight in tiles of 64 tokens. With many channels
+ * half of them serve one tile, and the gathers of the next tile come as these end. Quantised blocks are short, so pages
+ * are taken whole. But what the vector engine has to expand to four times its size is never waited for by the DMA, nor
+ * where many channels bring it: those stay apart (choose_gather). */
+static struct together together_of(const struct npu_capacity *c, const struct paged *p, bool named)
+{
+	bool many = c->load_channels > PAIR;
+	uint64_t several = many ? c->load_channels / 2 : 8;
+	if (p->mode == PAGED_PLAIN && named && p->whole)
+		return (struct together){ PAGED_PAGES, 4, many ? 512 : 256 };
+	if (p->mode == PAGED_PLAIN)
+		return (struct together){ PAGED_TOGETHER, several, many ? 1024 : 512 };
+	if (p->mode == PAGED_MATRIX || named || (p->kv == NPU_INT8 && !many))
+		return (struct together){ PAGED_PAGES, many ? 2 : 8, 1024 };
+	return (struct together){ PAGED_APART, 1, 0 };
+}
+
+/* One choice: false where it does not fit with all second buffers, or K and V cannot come so. */
+static bool try_heads(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
+		      const struct together *t)
+{
+	struct npu_args chosen = *args;
+	uint64_t kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", 1), page = (uint64_t)npu_arg(k, args, "page", 1);
+	uint64_t keys = tiles_of(t->room / t->heads, page) * page;
+	derive(k, &chosen, "gather", t->gather);
+	derive(k, &chosen, "heads_at_once", (int64_t)tiles_of(kv_heads, tiles_of(kv_heads, t->heads)));
+	derive(k, &chosen, "tile_kv", (int64_t)keys);
+	struct paged p = paged_of(k, &chosen);
+	bool named = args->named[npu_param_index(k, "heads_at_once")];
+	if (p.at_once < 2 || keys < capacity->array_cols || (!named && p.tile_kv * p.at_once > t->room) ||
+	    why_apart(&p, capacity) || !fits(capacity, &chosen))
+		return false;
+	*args = chosen;
+	return true;
+}
 
 /* Several heads side by side, in tiles of fewer tokens, as long as these fill the array: K and V of a page are one run
  * of bytes, products of different heads do not wait for one another, and less remains to be done when the last tile has
  * come. False, and nothing is chosen, where they cannot come together or have no second buffers. */
 static bool choose_heads(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args)
 {
-	int gather = npu_param_index(k, "gather"), tile = npu_param_index(k, "tile_kv"),
-	    at_once = npu_param_index(k, "heads_at_once");
-	if (k != &npu_decode_attention_paged || (args->named[gather] && args->value[gather]))
+	int gather = npu_param_index(k, "gather");
+	if (k != &npu_decode_attention_paged)
 		return false;
-	bool many = capacity->load_channels > PAIR;
-	uint64_t most = many ? least(capacity->load_channels / 2, AT_ONCE) : AT_ONCE;
-	uint64_t room = many ? 2 * WIDEST_KV : WIDEST_KV, page = (uint64_t)npu_arg(k, args, "page", 1);
-	uint64_t kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", 1);
-	for (uint64_t heads = most; heads > 1; heads /= 2) {
-		struct npu_args chosen = *args;
-		uint64_t units = tiles_of(kv_heads, heads), keys = tiles_of(room / heads, page) * page;
-		chosen.value[gather] = 0;
-		derive(k, &chosen, "heads_at_once", (int64_t)tiles_of(kv_heads, units));
-		derive(k, &chosen, "tile_kv", (int64_t)keys);
-		struct paged p = paged_of(k, &chosen);
-		if (p.mode != PAGED_PLAIN || p.at_once < 2 || why_apart(&p, capacity))
-			return false;
-		if (keys < capacity->array_cols || (!args->named[at_once] && p.tile_kv * p.at_once > room))
-			continue;
-		if (fits(capacity, &chosen)) {
-			*args = chosen;
-			return true;
-		}
-		if (args->named[at_once] && args->named[tile])
-			return false;
-	}
+	struct paged p = paged_of(k, args);
+	bool named = args->named[gather];
+	const struct together best = together_of(capacity, &p, named && p.whole);
+	if (named && args->value[gather] != (int64_t)best.gather)
+		return false;
+	for (uint64_t room = best.room; best.heads > 1 && 2 * room >= best.room; room /= 2)
+		for (struct together t = { best.gather, best.heads, room }; t.heads > 1; t.heads /= 2)
+			if (try_heads(k, capacity, args, &t))
+				return true;
 	return false;
 }
 

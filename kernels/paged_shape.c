@@ -11,7 +11,7 @@
 const char *const paged_kv_types[] = { "fp16", "int8", "int4", NULL };
 const char *const paged_groups[] = { "token", "head", "half", NULL };
 const char *const paged_dequants[] = { "vector", "matrix", NULL };
-const char *const paged_gathers[] = { "together", "apart", NULL };
+const char *const paged_gathers[] = { "together", "apart", "pages", NULL };
 const char *const paged_layouts[] = { "page_head_kv", "kv_page_head", NULL };
 
 struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
@@ -31,7 +31,8 @@ struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
 		.kv = types[npu_arg(k, args, "kv", 0)],
 		.scope = (enum paged_group)npu_arg(k, args, "kv_group", PAGED_HEAD),
 		.kv_first = npu_arg(k, args, "kv_layout", 0) != 0,
-		.together = npu_arg(k, args, "gather", 1) == 0,
+		.together = npu_arg(k, args, "gather", PAGED_APART) != PAGED_APART,
+		.whole = npu_arg(k, args, "gather", PAGED_APART) == PAGED_PAGES,
 	};
 	p.seq_min = (uint64_t)npu_arg(k, args, "seq_min", (int64_t)p.seq);
 	p.tile_q = tile_within((uint64_t)npu_arg(k, args, "tile_q", 1), p.chunk);

@@ -13,7 +13,7 @@ static void dequantise(const struct emitter *e, const struct step *s, uint64_t h
 	const struct paged *p = &e->p;
 	uint64_t cols = p->dim / p->halves;
 	uint32_t at = from + (uint32_t)(h * e->k_head), scales = from + (uint32_t)(e->k_part + h * e->scale_head);
-	to += (uint32_t)(h * converted_head(p));
+	to += (uint32_t)(h * made_head(p));
 	for (uint64_t part = 0; part < p->halves; part++) {
 		bool begins = part == 0, ends = part == p->halves - 1;
 		uint64_t skipped =
@@ -130,11 +130,20 @@ static void softmax(const struct emitter *e, const struct step *s, struct npu_se
 	}
 }
 
+/* Those of whole pages are there: the vector engine has put them behind v. */
+static struct slot scales_of_v(const struct emitter *e, const struct step *s)
+{
+	if (e->p.whole)
+		return (struct slot){ .at = e->v16[s->number % 2] + (uint32_t)(e->p.at_once * made_head(&e->p)) };
+	return ring_at(&e->vs, s->number);
+}
+
 /* Integer scores get the scales of q; weights those of v, and become int8 with a scale a row. */
 static void softmax_of_integers(const struct emitter *e, const struct step *s)
 {
 	const struct paged *p = &e->p;
-	struct slot vs = ring_at(&e->vs, s->number);
+	struct slot vs = scales_of_v(e, s);
+	uint64_t apart = p->whole ? made_scales(p) : e->scale_head;
 	uint32_t rows = (uint32_t)rows_of(p, s), keys = (uint32_t)s->keys, scores = e->s[s->number % 2];
 	elementwise(e, NPU_OP_VMUL,
 		    (struct npu_ew){ .dst = scores,
@@ -154,7 +163,7 @@ static void softmax_of_integers(const struct emitter *e, const struct step *s)
 			elementwise(e, NPU_OP_VMUL,
 				    (struct npu_ew){ .dst = to + row,
 						     .a = e->p32 + row,
-						     .b = vs.at + (uint32_t)(h * e->scale_head) +
+						     .b = vs.at + (uint32_t)(h * apart) +
 							  (uint32_t)part * scales_apart(p, s, 1),
 						     .rows = (uint32_t)head_rows(p, s),
 						     .cols = keys,
@@ -336,7 +345,7 @@ void paged_weigh(const struct emitter *e, const struct step *now, const struct s
 	}
 	/* Nothing stands between the very first weights and their product. */
 	struct npu_semaphore ready = very_first ? e->p_full : NPU_NO_SEMAPHORE;
-	bool convert = e->p.mode == PAGED_VECTOR;
+	bool convert = e->p.mode == PAGED_VECTOR && !e->p.whole;
 	softmax(e, now, e->s_full, convert ? NPU_NO_SEMAPHORE : ready);
 	if (convert)
 		dequantise_v(e, now, ready);
@@ -352,7 +361,9 @@ void paged_weigh(const struct emitter *e, const struct step *now, const struct s
 
 void paged_prepare_k(const struct emitter *e, const struct step *s)
 {
-	if (e->p.mode == PAGED_VECTOR)
+	if (e->p.whole)
+		paged_order_k(e, s);
+	else if (e->p.mode == PAGED_VECTOR)
 		dequantise_k(e, s);
 	if (e->p.mode == PAGED_MATRIX && s->opens)
 		quantise_q(e, s);

@@ -49,12 +49,12 @@ static inline enum npu_dtype dtype_of(int64_t choice)
 	PARAM_CHOICE("buffering", 1, param_buffering,                                                                  \
 		     "buffers for what is loaded: 1, 2 (ping-pong) or 3; results have no more than 2")
 /* Likewise, where more channels load than two tiles keep busy. */
-#define PARAM_BUFFERING_BY_CHANNELS                                                                                    \
+#define PARAM_BUFFERING_BY_CHANNELS(unless)                                                                            \
 	{                                                                                                              \
 		.name = "buffering", .type = NPU_PARAM_CHOICE, .choices = param_buffering, .derived = true,            \
 		.unit = "",                                                                                            \
 		.meaning = "buffers for what is loaded: 1, 2 (ping-pong) or 3; results have no more than 2; default "  \
-			   "triple with more than two load channels and nothing to convert, else double"               \
+			   "triple with more than two load channels" unless ", else double"                            \
 	}
 #define PARAM_OPERANDS PARAM_CHOICE("dtype", 0, param_operands, "element type of the operands")
 #define PARAM_FLOATS   PARAM_CHOICE("dtype", 0, param_floats, "element type of the operands")

@@ -113,6 +113,10 @@ static const char *const counted[] = {
 	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 kv_group=half splits=3 "
 	"kv_layout=kv_page_head",
 	"decode_attention_paged batch=2 seq=500 heads=4 kv_heads=4 kv=int4 kv_group=token dequant=matrix page=8",
+	"decode_attention_paged batch=3 seq=500 seq_min=17 heads=12 kv_heads=6 heads_at_once=4 gather=pages",
+	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=8 kv=int8 gather=pages page=24 tile_kv=48",
+	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=8 kv=int8 kv_group=token gather=pages tile_kv=32",
+	"decode_attention_paged batch=2 seq=500 heads=6 kv_heads=3 kv=int4 dequant=matrix gather=pages tile_kv=64",
 	"prefill_attention_paged batch=2 seq=500 seq_min=300 chunk=100 heads=4 kv_heads=2 tile_q=48",
 };
 
@@ -323,6 +327,39 @@ START_TEST(paged_decode_reads_at_nine_tenths_of_a_sequential_stream)
 }
 END_TEST
 
+/* 1,024 tokens of fp16 are 4 MiB, 4,096 of int8 8 MiB and scales, of int4 4: less time for the last tile to be done in.
+ * Shares of a stream in percent. */
+static const struct {
+	const char *words;
+	unsigned share;
+} shorter[] = {
+	{ "seq=1024 --hw edge-1mb", 95 },
+	{ "seq=1024 --hw edge-2mb", 90 },
+	{ "seq=1024 gather=pages --hw edge-2mb", 90 },
+	{ "kv=int8 --hw edge-1mb", 95 },
+	{ "kv=int8 --hw edge-2mb", 90 },
+	{ "kv=int8 dequant=matrix --hw edge-1mb", 95 },
+	{ "kv=int8 dequant=matrix --hw edge-2mb", 90 },
+	{ "kv=int4 dequant=matrix --hw edge-1mb", 90 },
+	{ "kv=int4 dequant=matrix --hw edge-2mb", 85 },
+	{ "kv=int4 dequant=matrix batch=4 page=64 --hw edge-2mb", 90 },
+};
+
+START_TEST(paged_decode_of_fewer_bytes_reads_at_nearly_as_much)
+{
+	char words[200];
+	const char *preset = strstr(shorter[_i].words, "--hw ") + 5;
+	snprintf(words, sizeof words, "decode_attention_paged %s", shorter[_i].words);
+	char *report = run(words);
+	uint64_t cycles = number(report, "", "cycles"), bytes = number(report, "overlap dram", "read_bytes");
+	uint64_t fastest = fastest_stream(preset);
+	ck_assert_msg(100 * bytes * fastest >= (shorter[_i].share * cycles) << 24,
+		      "%s: %" PRIu64 " cycles, %.1f %% of a stream", words, cycles,
+		      100. * (double)bytes * (double)fastest / (double)(cycles << 24));
+	free(report);
+}
+END_TEST
+
 /* A tile of 256 x 128 at the diagonal is two squares: one that is seen in part, and one whose rows see nothing. */
 START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 {
@@ -504,6 +541,7 @@ int main(void)
 	tcase_add_loop_test(t, a_trace_of_reads_takes_as_long_as_loads, 0, ROWS(parts));
 	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
 	tcase_add_loop_test(t, paged_decode_reads_at_nine_tenths_of_a_sequential_stream, 0, ROWS(decoders));
+	tcase_add_loop_test(t, paged_decode_of_fewer_bytes_reads_at_nearly_as_much, 0, ROWS(shorter));
 	tcase_add_test(t, flash_attention_runs_at_the_speed_of_the_dram);
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);

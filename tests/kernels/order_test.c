@@ -116,6 +116,9 @@ START_TEST(second_buffers_that_find_no_room_leave_no_race)
 				args.named[p] = true;
 				args.value[p] = TILE;
 			}
+		/* A tile is a whole page where it has to be. */
+		if (npu_arg(k, &args, "gather", 0) == 2)
+			args.value[npu_param_index(k, "page")] = TILE;
 		/* So small a tile holds no whole group, and no block of 32. */
 		int group = npu_param_index(k, "group"), layout = npu_param_index(k, "layout");
 		if (group >= 0) {
@@ -199,13 +202,19 @@ static const struct {
 	{ "decode_attention_paged",
 	  "batch=3 seq=400 seq_min=300 heads=10 kv_heads=5 tile_kv=64 heads_at_once=3 gather=apart" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 gather=apart" },
-	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int8" },
+	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 heads_at_once=1 tile_kv=64 kv=int8" },
 	{ "decode_attention_paged",
 	  "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 kv=int8" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 "
 				    "kv=int4 dequant=matrix kv_group=half" },
 	{ "decode_attention_paged",
 	  "batch=3 seq=400 seq_min=20 heads=8 kv_heads=8 tile_kv=64 kv=int4 dequant=matrix kv_group=half" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 gather=pages" },
+	{ "decode_attention_paged",
+	  "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 gather=pages kv=int8" },
+	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 "
+				    "gather=pages kv=int4 dequant=matrix" },
 	{ "prefill_attention_paged", "batch=2 seq=200 chunk=100 heads=4 kv_heads=2 tile_q=32 tile_kv=32" },
 	{ "prefill_attention_paged",
 	  "batch=2 seq=400 seq_min=90 chunk=90 heads=4 kv_heads=2 tile_q=32 tile_kv=100 kv=int8" },
