@@ -33,6 +33,9 @@
 enum { M, N, K, DTYPE, TILE_M, TILE_N, TILE_K, BUFFERING, WEIGHTS, GROUP, ORDER, LAYOUT, BIAS, A_LAYOUT, B_LAYOUT, C_LAYOUT };
 enum order { OUTPUT, WEIGHT, ACTIVATION };
 
+/* Columns and rows of a tile of int4: 128 columns are 64 bytes, too short a run of DRAM, and A passes once for them. */
+enum { WIDEST_INT4 = 512 };
+
 /* Buffers for scales of channels; scale_slots() says why there are so many. */
 enum { SCALE_SLOTS = RING_BUFFERS + 3 };
 
@@ -81,6 +84,7 @@ struct gemm {
 	unsigned buffers;
 	enum order order;
 	struct layout a_layout, b_layout, c_layout;
+	uint64_t b_stride; /* bytes between rows of a tile of B in SRAM; 0: none but their own */
 	struct linear linear;
 	uint64_t in_bytes, out_bytes; /* an element of A and C */
 
@@ -177,7 +181,7 @@ static uint64_t a_bytes(const struct gemm *g)
 }
 static uint64_t b_bytes(const struct gemm *g)
 {
-	return bytes_of(g->tile_k, g->tile_n, g->linear.type, g->b_layout.local);
+	return g->b_stride ? g->tile_k * g->b_stride : bytes_of(g->tile_k, g->tile_n, g->linear.type, g->b_layout.local);
 }
 static uint64_t s_bytes(const struct gemm *g)
 {
@@ -199,6 +203,15 @@ static unsigned scale_slots(const struct gemm *g, unsigned ring, unsigned result
 	uint64_t slots = g->linear.convert && g->order != WEIGHT ? 1 + tiles_of(ring + 2, g->deep)
 								 : results + tiles_of(ring + 1, g->deep);
 	return (unsigned)least(slots, g->down * g->across);
+}
+
+/* The array takes a few bytes of each of its rows of weights at a time. Where those of int4 lie a multiple of several words
+ * apart they meet in some banks while others rest: a word between them spreads them over all. */
+static uint64_t spread_rows(const struct gemm *g)
+{
+	uint64_t row = linear_bytes(&g->linear, g->tile_n), word = npu_builder_capacity(g->b)->sram_word_bytes;
+	bool rows = g->linear.type == NPU_INT4 && g->b_layout.local == NPU_LAYOUT_ROW;
+	return rows && word && row % (2 * word) == 0 ? row + word : 0;
 }
 
 /* What has to be placed for the products. */
@@ -312,6 +325,7 @@ static bool place(struct gemm *g)
 	g->a_layout.local = local_layout(capacity, g->a_layout.dram);
 	g->b_layout.local = g->linear.convert ? NPU_LAYOUT_ROW : local_layout(capacity, g->b_layout.dram);
 	g->c_layout.local = NPU_LAYOUT_ROW;
+	g->b_stride = spread_rows(g);
 	if (!g->k)
 		return place_empty(g);
 	unsigned n = load_slots(g->buffers, turns), results = result_slots(g->buffers, tiles);
@@ -379,6 +393,7 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 	return (struct tile_cost){
 		.dram = dram,
 		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
+		.tiles = g.down * g.across * g.deep,
 		.second = linear_raw(&g.linear) ? second_accumulator(&g, c, dram, stores) : 0,
 	};
 }
@@ -418,7 +433,7 @@ static bool panel_fits(const struct npu_capacity *c, struct npu_args *args, stru
 
 static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, struct npu_error *err)
 {
-	const struct tile_dim dims[] = {
+	struct tile_dim dims[] = {
 		{ "tile_m", (uint64_t)args->value[M], 0 },
 		{ "tile_n", (uint64_t)args->value[N], 0 },
 		{ "tile_k", (uint64_t)args->value[K], 0 },
@@ -428,6 +443,8 @@ static bool resolve(const struct npu_capacity *capacity, struct npu_args *args, 
 	    !whole_blocks(args, TILE_N, N, B_LAYOUT, C_LAYOUT, err) ||
 	    !whole_blocks(args, TILE_K, K, A_LAYOUT, B_LAYOUT, err) || !panel_fits(capacity, args, err))
 		return false;
+	if (linear_of(&npu_gemm, args).type == NPU_INT4)
+		dims[1].widest = dims[2].widest = WIDEST_INT4;
 	return tiles_resolve(&npu_gemm, capacity, args, dims, 3, try_place, cost, err);
 }
 
@@ -506,6 +523,7 @@ static void load(const struct gemm *g, const struct step *s, const struct places
 	}
 	if (g->order != WEIGHT || s->first_pass) {
 		loads[n] = block(g->b_layout, g->B.addr, w->type, g->n, s->l, s->j, s->k, s->n);
+		loads[n].local_stride = (uint32_t)g->b_stride;
 		loads[n++].local = p->loaded_b;
 		if (w->group)
 			loads[n++] = (struct npu_dma){ .local = p->loaded_s,
@@ -577,6 +595,7 @@ static void multiply(const struct gemm *g, const struct step *s)
 		.accumulate = !first,
 		.a_layout = g->a_layout.local,
 		.b_layout = g->b_layout.local,
+		.b_stride = (uint32_t)g->b_stride,
 	};
 	struct npu_order order = {
 		.wait = { converts(g, s) ? g->converted[slot_of(g, s)] : loaded(g, s),

@@ -108,9 +108,11 @@ bool linear_resolve_any_k(const struct npu_kernel *kernel, struct npu_args *args
 			   npu_param_index(kernel, "group"), err))
 		return false;
 	struct linear w = linear_of(kernel, args);
+	/* A tile of all columns ends where they do. */
+	bool cuts = args->named[tile_n] && args->value[tile_n] < args->value[n];
 	return result_takes_bias(&w, err) &&
 	       whole_bytes(&w, "n", (uint64_t)args->value[n], err) &&
-	       (!args->named[tile_n] || whole_bytes(&w, "tile_n", (uint64_t)args->value[tile_n], err)) &&
+	       (!cuts || whole_bytes(&w, "tile_n", (uint64_t)args->value[tile_n], err)) &&
 	       whole_groups(&w, args, npu_param_index(kernel, "tile_k"), (uint64_t)npu_arg(kernel, args, "k", 0), err);
 }
 

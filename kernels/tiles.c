@@ -192,8 +192,8 @@ static bool choose(struct search *s)
 	if (!any_fits(s))
 		return false;
 	find_pairs(s);
-	for (unsigned d = 0; d < s->ndims && s->dims[d].widest; d++)
-		if (!widen_as_far_as_may_be(s, d))
+	for (unsigned d = 0; d < s->ndims; d++)
+		if (s->dims[d].widest && !widen_as_far_as_may_be(s, d))
 			break;
 	return true;
 }

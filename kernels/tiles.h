@@ -47,7 +47,7 @@ unsigned tile_panel(const struct npu_capacity *, uint64_t steps, uint64_t turns,
  * largest product that fits with one buffer of each, of equal ones the first dimension largest; or smaller tiles that
  * leave room for more second buffers, if they cost about the same, or what a second buffer of results is worth. Then
  * those of TILE_LARGEST that may be widened are, as long as that costs no more, leaves as many second buffers and
- * WIDE_TILES tiles: the first dimension, and once it is as wide as it may be the second. An error gives the buffers
+ * WIDE_TILES tiles: the first such dimension, and once it is as wide as it may be the next. An error gives the buffers
  * that do not fit with the smallest tiles that were possible, and what this rule chooses with one named tile fewer. */
 bool tiles_resolve(const struct npu_kernel *, const struct npu_capacity *, struct npu_args *, const struct tile_dim *,
 		   unsigned ndims, tile_trial *, tile_costing *, struct npu_error *);

@@ -85,6 +85,7 @@ static const char *const counted[] = {
 	"flash_attention seq=500 seq_q=1 heads=4 kv_heads=1",
 	"kv_fetch_paged seq=500 kv_heads=2 tile_kv=100",
 	"gemm m=300 n=200 k=500 order=weight weights=int4",
+	"gemm m=20 n=2000 k=3000 weights=int4",
 	"gemm m=300 n=200 k=500 order=activation weights=int8 tile_m=128",
 	"gemm m=300 n=200 k=500 order=weight weights=int8 group=64",
 	"gemm m=300 n=201 k=500 layout=block32",
@@ -460,6 +461,25 @@ START_TEST(the_wrong_layout_of_one_operand_costs_its_own_beats)
 }
 END_TEST
 
+/* Rows of int4 of a tile of 512 columns are 256 bytes. A of 128 KiB passes for 8 columns of tiles, 8 MiB of weights and 256 KiB
+ * of scales once. The array takes 64 rows of weights of 4 bits out of all banks, not out of every other. */
+START_TEST(int4_weights_by_rows_pass_at_the_speed_of_the_dram)
+{
+	static const struct {
+		const char *preset;
+		unsigned percent;
+	} rows[] = { { "edge-1mb", 90 }, { "edge-2mb", 85 } };
+	char words[160];
+	snprintf(words, sizeof words, "gemm m=16 n=4096 k=4096 weights=int4 order=output --hw %s", rows[_i].preset);
+	char *report = run(words);
+	uint64_t bytes = number(report, "overlap dram", "read_bytes"), cycles = number(report, "", "cycles");
+	uint64_t fastest = fastest_stream(rows[_i].preset);
+	ck_assert_uint_eq(bytes, 8 * 16 * 4096 * 2 + 4096 * 4096 / 2 + 4096 / 128 * 4096 * 2);
+	ck_assert_msg(100 * bytes * fastest >= (rows[_i].percent * cycles) << 24, "%s: %" PRIu64 " cycles", words, cycles);
+	free(report);
+}
+END_TEST
+
 /* Nanoseconds that the DRAM of a preset takes to read so many bytes one after the other, by `npusim dram`. */
 static double stream_ns(const char *preset, uint64_t bytes, double clock_ns)
 {
@@ -538,6 +558,7 @@ int main(void)
 	tcase_add_test(t, what_stays_in_sram_is_not_waited_for_again);
 	tcase_add_test(t, blocks_that_the_array_does_not_take_cost_beats_of_the_dma);
 	tcase_add_loop_test(t, the_wrong_layout_of_one_operand_costs_its_own_beats, 0, 4);
+	tcase_add_loop_test(t, int4_weights_by_rows_pass_at_the_speed_of_the_dram, 0, 2);
 	tcase_add_loop_test(t, a_trace_of_reads_takes_as_long_as_loads, 0, ROWS(parts));
 	tcase_add_loop_test(t, int4_weights_pass_at_nine_tenths_of_a_pure_stream, 0, ROWS(streams));
 	tcase_add_loop_test(t, paged_decode_reads_at_nine_tenths_of_a_sequential_stream, 0, ROWS(decoders));

@@ -261,7 +261,7 @@ prints '^sram.size +2MiB +byte +capacity +command line$' hw show edge-1mb sram.s
 prints '^dram.tRCD +[0-9]+ +clk ' hw show
 prints '^gemm ' kernel list
 prints '^tile_m +derived ' kernel show gemm
-prints '^gemm.npu: 416 instructions on edge-1mb, 14 parameters$' kernel show "$SRC/traces/gemm.npu" dtype=int8 m=1k
+prints '^gemm.npu: 416 instructions on edge-1mb, 17 parameters$' kernel show "$SRC/traces/gemm.npu" dtype=int8 m=1k
 grep -qx 'm  *512  *1024  *a number' out && grep -qx 'dtype  *fp16  *int8  *fp16|bf16|int8' out ||
     fail "the parameters of a file: $(cat out)"
 refuses 2 "dtpe=1: $SRC/traces/gemm.npu has no .param dtpe; did you mean dtype?" kernel show "$SRC/traces/gemm.npu" dtpe=1

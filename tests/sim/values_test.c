@@ -114,6 +114,8 @@ static const struct {
 	{ "qk_tiled", "seq=33 heads=3 kv_heads=1 head_dim=96 dtype=int8" },
 	{ "pv_tiled", "seq=77 seq_q=5 heads=2 head_dim=256" },
 	{ "gemm", "m=1 n=1 k=1" },
+	{ "gemm", "m=5 n=700 k=600 weights=int4 group=32" },
+	{ "gemm", "m=40 n=202 k=300 weights=int4 dtype=int8 tile_n=128 layout=block16 order=weight" },
 	{ "gemm", "m=70 n=90 k=130 a_layout=block16 b_layout=block32 tile_m=16 tile_n=32 tile_k=64" },
 	{ "gemm", "m=70 n=90 k=130 layout=block32 a_layout=row weights=int8 group=32 order=weight" },
 	{ "gemm", "m=70 n=90 k=130 layout=block16 c_layout=row weights=int4 group=32 order=activation dtype=int8" },
