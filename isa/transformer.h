@@ -29,6 +29,8 @@ struct transformer {
 	char name[96];
 	char family[32];    /* `model_type` */
 	char quantized[32]; /* `quant_method` of a checkpoint that is quantised; no figure depends on it */
+	char outer[32];     /* `model_type` of the model of which this is the language part, its text_config */
+	bool kv_heads_assumed; /* kv_heads is the default of its class, which is not that of Llama */
 
 	uint32_t layers, hidden, vocab;
 	uint32_t heads, kv_heads, head_dim;

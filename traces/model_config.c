@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.json by its families. A field that is null counts as absent, as in the library. */
+#define _GNU_SOURCE /* memmem */
 #include "traces/model_config.h"
 #include "isa/plain.h"
 #include "isa/units.h"
@@ -29,9 +30,11 @@ struct family {
 	bool plain;          /* Phi: LayerNorm, parallel branches, an MLP without gate */
 	const char *experts; /* the field that counts routed experts; NULL: it has none */
 	bool wide_experts;   /* each is an MLP of intermediate_size, where moe_intermediate_size is missing */
-	bool shared_gate;    /* a gate weighs the shared ones */
+	bool shared_gate;    /* a gate weighs the shared ones, which shared_expert_intermediate_size gives */
 	bool router_bias;    /* unless topk_method says otherwise */
 	int64_t head_dim;    /* REQUIRED: hidden_size / num_attention_heads */
+	uint32_t kv_heads;   /* without the field; 0: num_attention_heads. null says that of all families */
+	uint32_t heads, vocab; /* likewise; 0: they are asked for */
 	int64_t window;      /* sliding_window without the field */
 	bool window_switch;  /* use_sliding_window (default false) and max_window_layers are read */
 	bool window_pattern; /* so is sliding_window_pattern, with full_every as its default */
@@ -43,21 +46,21 @@ struct family {
 #define QWEN_WINDOW .window = 4096, .window_switch = true
 static const struct family families[] = {
 	{ "llama", "LlamaForCausalLM", .attention_bias = true, .mlp_bias = true, NO_HEAD_DIM, .activation = "silu" },
-	{ "mistral", "MistralForCausalLM", NO_HEAD_DIM, .window = 4096, .activation = "silu" },
-	{ "mixtral", "MixtralForCausalLM", .experts = "num_local_experts", .wide_experts = true, NO_HEAD_DIM,
+	{ "mistral", "MistralForCausalLM", .kv_heads = 8, NO_HEAD_DIM, .window = 4096, .activation = "silu" },
+	{ "mixtral", "MixtralForCausalLM", .kv_heads = 8, .experts = "num_local_experts", .wide_experts = true, NO_HEAD_DIM,
 	  .activation = "silu" },
-	{ "qwen2", "Qwen2ForCausalLM", .qkv_bias = true, NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
-	{ "qwen2_moe", "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = "num_experts", .shared_gate = true,
+	{ "qwen2", "Qwen2ForCausalLM", .kv_heads = 32, .qkv_bias = true, NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
+	{ "qwen2_moe", "Qwen2MoeForCausalLM", .kv_heads = 16, .qkv_bias = true, .experts = "num_experts", .shared_gate = true,
 	  NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
-	{ "qwen3", "Qwen3ForCausalLM", .attention_bias = true, .qk_norm = true, .head_dim = 128, QWEN_WINDOW,
+	{ "qwen3", "Qwen3ForCausalLM", .kv_heads = 32, .attention_bias = true, .qk_norm = true, .head_dim = 128, QWEN_WINDOW,
 	  .activation = "silu" },
-	{ "qwen3_moe", "Qwen3MoeForCausalLM", .attention_bias = true, .qk_norm = true, .experts = "num_experts",
+	{ "qwen3_moe", "Qwen3MoeForCausalLM", .kv_heads = 4, .attention_bias = true, .qk_norm = true, .experts = "num_experts",
 	  NO_HEAD_DIM, QWEN_WINDOW, .activation = "silu" },
-	{ "gemma", "GemmaForCausalLM", .tied = true, .attention_bias = true, .head_dim = 256,
+	{ "gemma", "GemmaForCausalLM", .kv_heads = 16, .tied = true, .attention_bias = true, .head_dim = 256,
 	  .activation = "gelu_pytorch_tanh" },
-	{ "gemma2", "Gemma2ForCausalLM", .tied = true, .attention_bias = true, .post_norms = true, .head_dim = 256,
+	{ "gemma2", "Gemma2ForCausalLM", .kv_heads = 4, .tied = true, .attention_bias = true, .post_norms = true, .head_dim = 256,
 	  .window = 4096, .full_every = 2, .activation = "gelu_pytorch_tanh" },
-	{ "gemma3_text", "Gemma3ForCausalLM", .tied = true, .attention_bias = true, .post_norms = true, .qk_norm = true,
+	{ "gemma3_text", "Gemma3ForCausalLM", .kv_heads = 4, .heads = 8, .vocab = 262208, .tied = true, .attention_bias = true, .post_norms = true, .qk_norm = true,
 	  .head_dim = 256, .window = 4096, .full_every = 6, .window_pattern = true, .activation = "gelu_pytorch_tanh" },
 	{ "phi", "PhiForCausalLM", .all_bias = true, .plain = true, NO_HEAD_DIM, .activation = "gelu_new" },
 	{ "phi-msft", "PhiForCausalLM", .old_names = true, .all_bias = true, .plain = true, NO_HEAD_DIM,
@@ -74,7 +77,8 @@ enum { FAMILIES = sizeof families / sizeof families[0] };
 struct reader {
 	const char *path, *text;
 	uint64_t nbytes;
-	json_t *root;
+	uint64_t from;      /* fields of the object that is read begin there in the text */
+	json_t *root;       /* that object: the file's, or its text_config */
 	const struct family *family;
 	struct transformer *model;
 	struct npu_error *err;
@@ -93,7 +97,7 @@ static void place_of(const struct reader *r, const char *key, uint32_t *line, ui
 		if (*p == '\n') {
 			at_line++;
 			begin = p + 1;
-		} else if (*p == '"' && memcmp(p + 1, key, length) == 0 && p[length + 1] == '"') {
+		} else if (p >= r->text + r->from && *p == '"' && memcmp(p + 1, key, length) == 0 && p[length + 1] == '"') {
 			const char *colon = p + length + 2;
 			while (colon < end && isspace((unsigned char)*colon))
 				colon++;
@@ -229,6 +233,32 @@ static bool unknown(const struct reader *r, const char *key, const char *word_gi
 	return fail(r, key, "\"%s\" is not supported; of decoders, these are: %s", shown, list);
 }
 
+/* Of a model that is more than a decoder the object text_config describes the decoder. What is said of the whole model in the outer
+ * object alone holds for it, too. */
+static bool enter_text_config(struct reader *r)
+{
+	static const char *const both[] = { "tie_word_embeddings", "quantization_config" };
+	const char *type;
+	json_t *inner = json_object_get(r->root, "text_config");
+	if (!word(r, r->root, "model_type", &type))
+		return false;
+	if (!inner || json_is_null(inner) || family_of_type(type))
+		return true;
+	if (!json_is_object(inner))
+		return fail(r, "text_config", "is %s, an object would be right", type_name(inner));
+	for (unsigned i = 0; i < sizeof both / sizeof both[0]; i++) {
+		json_t *value = json_object_get(r->root, both[i]);
+		if (value && !json_object_get(inner, both[i]))
+			json_object_set(inner, both[i], value);
+	}
+	type = type ? type : "multimodal";
+	npu_plain(type, strlen(type), r->model->outer, sizeof r->model->outer);
+	const char *at = memmem(r->text, r->nbytes, "\"text_config\"", strlen("\"text_config\""));
+	r->from = at ? (uint64_t)(at - r->text) : 0;
+	r->root = inner;
+	return true;
+}
+
 /* By model_type; the architecture, where it is given, must be that type's: a vision or classification model of a known
  * type is another model. */
 static bool read_family(struct reader *r)
@@ -259,6 +289,20 @@ static bool read_family(struct reader *r)
 
 /* ---- dimensions ---- */
 
+static int64_t or_required(uint32_t size)
+{
+	return size ? (int64_t)size : REQUIRED;
+}
+
+/* The library's classes have defaults of their own, which not every number of heads can have; null is the query heads. */
+static int64_t missing_kv_heads(struct reader *r, const char *key)
+{
+	struct transformer *m = r->model;
+	uint32_t own = r->family->kv_heads;
+	m->kv_heads_assumed = own && own < m->heads && m->heads % own == 0 && !json_object_get(r->root, key);
+	return m->kv_heads_assumed ? own : m->heads;
+}
+
 static bool read_sizes(struct reader *r)
 {
 	struct transformer *m = r->model;
@@ -268,9 +312,9 @@ static bool read_sizes(struct reader *r)
 	const char *hidden = old ? "n_embd" : "hidden_size";
 	if (!whole(r, hidden, 1, TRANSFORMER_HIDDEN_MAX, REQUIRED, &m->hidden) ||
 	    !whole(r, old ? "n_layer" : "num_hidden_layers", 1, TRANSFORMER_LAYERS_MAX, REQUIRED, &m->layers) ||
-	    !whole(r, heads, 1, TRANSFORMER_HEADS_MAX, REQUIRED, &m->heads) ||
-	    !whole(r, kv_heads, 1, TRANSFORMER_HEADS_MAX, m->heads, &m->kv_heads) ||
-	    !whole(r, "vocab_size", 1, TRANSFORMER_WIDTH_MAX, REQUIRED, &m->vocab) ||
+	    !whole(r, heads, 1, TRANSFORMER_HEADS_MAX, or_required(r->family->heads), &m->heads) ||
+	    !whole(r, kv_heads, 1, TRANSFORMER_HEADS_MAX, missing_kv_heads(r, kv_heads), &m->kv_heads) ||
+	    !whole(r, "vocab_size", 1, TRANSFORMER_WIDTH_MAX, or_required(r->family->vocab), &m->vocab) ||
 	    !whole(r, old ? "n_inner" : "intermediate_size", 1, TRANSFORMER_WIDTH_MAX,
 		   old ? 4 * (int64_t)m->hidden : REQUIRED, &m->intermediate) ||
 	    !whole(r, old ? "n_positions" : "max_position_embeddings", 1, INT32_MAX, 0, &m->max_context))
@@ -572,13 +616,13 @@ static bool read_experts(struct reader *r)
 	if (!whole(r, key, 1, TRANSFORMER_EXPERTS_MAX, REQUIRED, &m->experts))
 		return false;
 	/* DeepSeek's own classes and those of the library have other defaults, so neither are guessed. */
-	int64_t none = r->family->latent ? REQUIRED : 0;
+	int64_t none = r->family->latent ? REQUIRED : 0, beside = r->family->shared_gate ? REQUIRED : 0;
 	int64_t width = r->family->wide_experts ? (int64_t)m->intermediate : REQUIRED;
 	uint32_t shared = 0;
 	const char *method;
 	if (!whole(r, "num_experts_per_tok", 1, m->experts, REQUIRED, &m->experts_used) ||
 	    !whole(r, "moe_intermediate_size", 1, TRANSFORMER_WIDTH_MAX, width, &m->expert_intermediate) ||
-	    !whole(r, "shared_expert_intermediate_size", 0, TRANSFORMER_WIDTH_MAX, 0, &m->shared_intermediate) ||
+	    !whole(r, "shared_expert_intermediate_size", 0, TRANSFORMER_WIDTH_MAX, beside, &m->shared_intermediate) ||
 	    !whole(r, "n_shared_experts", 0, TRANSFORMER_EXPERTS_MAX, none, &shared) ||
 	    !whole(r, "first_k_dense_replace", 0, TRANSFORMER_LAYERS_MAX, none, &m->dense_first) ||
 	    !whole(r, r->family->latent ? "moe_layer_freq" : "decoder_sparse_step", 1, TRANSFORMER_LAYERS_MAX, 1,
@@ -590,6 +634,8 @@ static bool read_experts(struct reader *r)
 			    m->expert_intermediate, TRANSFORMER_WIDTH_MAX);
 	if (r->family->latent)
 		m->shared_intermediate = shared * m->expert_intermediate;
+	else if (!r->family->shared_gate)
+		m->shared_intermediate = 0;
 	m->shared_gate = r->family->shared_gate;
 	m->router_bias = r->family->router_bias && (!method || strcmp(method, "noaux_tc") == 0);
 	return whole(r, "num_nextn_predict_layers", 0, TRANSFORMER_LAYERS_MAX, 0, &m->predict_layers);
@@ -597,7 +643,7 @@ static bool read_experts(struct reader *r)
 
 static bool read_model(struct reader *r)
 {
-	return read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) &&
+	return enter_text_config(r) && read_family(r) && read_sizes(r) && read_latent(r) && read_activation(r) && read_biases(r) &&
 	       check_numbers(r) && read_quantization(r) && read_rope(r) && read_experts(r) && read_window(r) &&
 	       read_dense_layers(r);
 }
@@ -629,9 +675,9 @@ bool model_config_read(const char *path, const char *text, uint64_t nbytes, stru
 {
 	json_error_t found;
 	struct transformer read = { 0 };
-	struct reader r = { path, text, nbytes, NULL, NULL, &read, err };
-	r.root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &found);
-	if (!r.root) {
+	json_t *root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &found);
+	struct reader r = { path, text, nbytes, 0, root, NULL, &read, err };
+	if (!root) {
 		char shown[160];
 		npu_plain(found.text, strlen(found.text), shown, sizeof shown);
 		bool ends = json_error_code(&found) == json_error_premature_end_of_input;
@@ -645,11 +691,11 @@ bool model_config_read(const char *path, const char *text, uint64_t nbytes, stru
 				   (uint32_t)(found.column > 0 ? found.column : 0), "%s%s", shown,
 				   ends ? ": the file is cut short" : "");
 	}
-	bool ok = json_is_object(r.root)
+	bool ok = json_is_object(root)
 		      ? read_model(&r)
 		      : npu_fail_at(err, NPU_ERR_SYNTAX, path, 1, 1, "a model's config.json is an object, this is %s",
-				    type_name(r.root));
-	json_decref(r.root);
+				    type_name(root));
+	json_decref(root);
 	if (ok)
 		*model = read;
 	return ok;

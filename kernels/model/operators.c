@@ -384,6 +384,11 @@ static void notes(struct build *b)
 	const struct transformer *t = b->t;
 	if (t->max_context && b->ask->context > t->max_context)
 		note(b, "the model was made for contexts of up to %" PRIu32 " tokens", t->max_context);
+	if (t->outer[0])
+		note(b, "the language part (text_config) of a model of type %s: what else it has is neither counted nor run",
+		     t->outer);
+	if (t->kv_heads_assumed)
+		note(b, "num_key_value_heads is not given: %" PRIu32 ", the default of %s models", t->kv_heads, t->family);
 	if (t->quantized[0])
 		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
 	if (t->experts)

@@ -161,6 +161,13 @@ echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_at
  "intermediate_size": 172, "quantization_config": {"quant_method": "gptq", "bits": 4}}' | "$NPUSIM" model - context=32 >out || fail 'gptq'
 grep -q '^note  *the checkpoint is quantised (quantization_config: gptq), which is not read: weights= says what is run$' out || fail "gptq: $(cat out)"
 
+# Of a model that sees, too, the language part; what is assumed is said.
+checks=$((checks + 1))
+echo '{"model_type": "sees", "text_config": {"model_type": "mistral", "hidden_size": 128, "num_hidden_layers": 1, "num_attention_heads": 16,
+ "vocab_size": 512, "intermediate_size": 172}}' | "$NPUSIM" model - context=32 >out || fail 'text_config'
+grep -q '^note  *the language part (text_config) of a model of type sees: what else it has is neither counted nor run$' out &&
+    grep -q '^  *num_key_value_heads is not given: 8, the default of mistral models$' out || fail "text_config: $(cat out)"
+
 # Two columns of int4 share a byte: an odd vocabulary is padded, not refused.
 checks=$((checks + 1))
 echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 511,

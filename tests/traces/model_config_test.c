@@ -50,6 +50,51 @@ START_TEST(fields_that_are_missing_have_the_library_s_defaults)
 }
 END_TEST
 
+#define MISTRAL(heads) "{\"model_type\": \"mistral\", \"hidden_size\": 4096, \"num_hidden_layers\": 3, \"vocab_size\": 100," \
+		       "\"num_attention_heads\": " heads ", \"intermediate_size\": 172"
+START_TEST(kv_heads_that_are_missing_are_those_of_the_class_and_null_means_the_query_heads)
+{
+	accept(MISTRAL("32") "}");
+	ck_assert(dims.kv_heads == 8 && dims.kv_heads_assumed);
+	accept(MISTRAL("32") ", \"num_key_value_heads\": null}");
+	ck_assert(dims.kv_heads == 32 && !dims.kv_heads_assumed);
+	accept(MISTRAL("32") ", \"num_key_value_heads\": 8}");
+	ck_assert(dims.kv_heads == 8 && !dims.kv_heads_assumed);
+	/* 8 heads of K and V cannot serve 4. */
+	accept(MISTRAL("4") "}");
+	ck_assert(dims.kv_heads == 4 && !dims.kv_heads_assumed);
+}
+END_TEST
+
+#define GEMMA3 "{\"model_type\": \"gemma3\", \"architectures\": [\"Gemma3ForConditionalGeneration\"], \"hidden_size\": 1,\n" \
+	       "\"vision_config\": {\"hidden_size\": 1152},\n" \
+	       "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 2560,\n" \
+	       "\"num_hidden_layers\": 34, \"intermediate_size\": 10240, \"sliding_window\": 1024"
+START_TEST(the_language_part_of_a_larger_model_is_read)
+{
+	/* As gemma-3-4b-it has it: what is the class's own is left out. */
+	accept(GEMMA3 "}}");
+	ck_assert(dims.heads == 8 && dims.kv_heads == 4 && dims.head_dim == 256 && dims.vocab == 262208 && dims.tied);
+	ck_assert(dims.windowed[0] && !dims.windowed[5] && dims.windowed[6]);
+	ck_assert_str_eq(dims.family, "gemma3_text");
+	ck_assert_str_eq(dims.outer, "gemma3");
+	/* A place is one of the part, not of a field of that name before it. */
+	refuse(GEMMA3 ", \"head_dim\": \"x\"}}", "c.json:4:78: head_dim: is a string, a whole number would be right");
+	refuse("{\"model_type\": \"x\", \"hidden_size\": 2,\n\"text_config\": {\"model_type\": \"llama\", \"hidden_size\": 0}}",
+	       "c.json:2:40: hidden_size: 0 is not 1 to 262144");
+	refuse("{\"model_type\": \"x\", \"text_config\": {\"model_type\": \"y\"}, \"z\": 1}",
+	       "c.json:1:37: model_type: \"y\" is not supported; of decoders, these are: llama, mistral, mixtral, qwen2, qwen2_moe, "
+	       "qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi, phi-msft, phi3, minicpm, deepseek_v2, deepseek_v3");
+	refuse("{\"model_type\": \"x\", \"text_config\": 7}", "c.json:1:21: text_config: is a number, an object would be right");
+	/* What the whole says of its weights holds for the part, where that says nothing; a known type has no need of one. */
+	accept("{\"model_type\": \"x\", \"tie_word_embeddings\": true, \"quantization_config\": {\"quant_method\": \"awq\"},"
+	       "\"text_config\": " LLAMA_BUT "}}");
+	ck_assert(dims.tied && strcmp(dims.quantized, "awq") == 0);
+	accept(LLAMA_BUT ", \"text_config\": 7}");
+	ck_assert_str_eq(dims.outer, "");
+}
+END_TEST
+
 START_TEST(explicit_fields_go_before_what_others_imply)
 {
 	accept(LLAMA_BUT ", \"num_key_value_heads\": 2, \"head_dim\": 16, \"tie_word_embeddings\": true,"
@@ -105,6 +150,11 @@ START_TEST(counts_of_experts_are_never_guessed)
 	       "c.json: n_shared_experts: the field is missing; a deepseek_v2 model has it");
 	refuse(DEEPSEEK ", \"n_routed_experts\": 8, \"n_shared_experts\": 1}",
 	       "c.json: first_k_dense_replace: the field is missing; a deepseek_v2 model has it");
+	refuse("{\"model_type\": \"qwen2_moe\", " MOE ", \"num_experts\": 8, \"moe_intermediate_size\": 48}",
+	       "c.json: shared_expert_intermediate_size: the field is missing; a qwen2_moe model has it");
+	/* Qwen3's class has no shared expert, whatever a file says. */
+	accept("{\"model_type\": \"qwen3_moe\", " MOE ", \"num_experts\": 8, \"moe_intermediate_size\": 48, \"shared_expert_intermediate_size\": 96}");
+	ck_assert(dims.shared_intermediate == 0 && !dims.shared_gate);
 	refuse("{\"model_type\": \"mixtral\", " MOE ",\n\"num_local_experts\": 0}",
 	       "c.json:2:1: num_local_experts: 0 is not 1 to 4096");
 	refuse("{\"model_type\": \"mixtral\", " MOE "}",
@@ -202,6 +252,8 @@ int main(void)
 	Suite *suite = suite_create("model_config");
 	TCase *cases = tcase_create("all");
 	tcase_add_test(cases, fields_that_are_missing_have_the_library_s_defaults);
+	tcase_add_test(cases, kv_heads_that_are_missing_are_those_of_the_class_and_null_means_the_query_heads);
+	tcase_add_test(cases, the_language_part_of_a_larger_model_is_read);
 	tcase_add_test(cases, explicit_fields_go_before_what_others_imply);
 	tcase_add_test(cases, layer_types_say_which_layers_have_a_window);
 	tcase_add_test(cases, experts_are_read_by_either_name);
