@@ -108,7 +108,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-	{ "simulations", 'n', "N", "how many at most; a tenth of the legal combinations, 40 at most, but 5 of fewer than 50, when not given" },
+	{ "simulations", 'n', "N", "how many at most; when not given a tenth of the legal tiles and bufferings, 64 at most, but 5 of fewer than 50 and all of fewer than 20" },
 	{ "jobs", 'j', "N", "simulations at a time; as many as there are processors when not given" },
 	{ "quiet", 'q', NULL, "no table of what was tried" },
 	{ 0 },
@@ -120,8 +120,9 @@ const struct cli_command cmd_tune = {
 	.summary = "find tile sizes and buffering that are fast on a machine",
 	.text = "Looks at all combinations of tile sizes (powers of two, 16 to 512), buffering and order of loops that nobody named and "
 		"the memories have room for. Issue, DRAM traffic, MACs and passes of the vector engine bound what each takes at least; an estimate, "
-		"made of what each instruction of its program costs, ranks them; a few are simulated: the kernel's own choice, the most promising "
-		"ones, and those that are after what was learned of the estimate nearby. Prints what it tried and the command that runs the best.\n"
+		"made of what each instruction of its program costs, ranks them; a few are simulated: the kernel's own choice, then those that are "
+		"expected to gain most after what was learned of the estimate nearby, until none is likely to be better. Prints what it tried and "
+		"the command that runs the best.\n"
 		"\n"
 		"  npusim tune flash_attention seq=512 heads=8 --hw edge-2mb\n"
 		"  npusim tune gemm m=256 n=512 k=512 buffering=double sram.size=512KiB\n",

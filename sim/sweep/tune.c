@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's own choice is simulated first. What may be better is built and reckoned (reckon.h), and of these some are simulated: half
- * of the simulations go to estimates that differ, least first, the others, two at a time, to the least of the estimate times how wrong
- * it was nearby. */
+/* The kernel's own choice is simulated first. What may be better is built and reckoned (reckon.h), and of these some are simulated, two at
+ * a time: those that are expected to gain most by their estimate and by how wrong estimates nearby turned out to be (residual.h), until
+ * none is likely to be better than the best. */
 #include "sim/sweep/tune.h"
 #include "sim/model/jobs.h"
 #include "sim/model/report.h"
 #include "sim/sweep/reckon.h"
+#include "sim/sweep/residual.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZES = 6, FEW = 5, PART = 10, BATCH = 2 };
+enum { SIZES = 6, SMALL = 20, FEW = 5, PART = 10, BATCH = 2 };
 /* Instructions of all programs that are built, or so. */
 enum { BUILT_INSNS = 1 << 23 };
 
@@ -19,8 +20,8 @@ enum { BUILT_INSNS = 1 << 23 };
  * computing does not hide, and this part of the longer one is lost to waiting for the other; a third buffer gains little, but it does;
  * an instruction costs cycles of hand-off; the first is loaded and the last stored with nothing beside it. */
 static const double DRAM_SHARE = 0.9, UNHIDDEN = 0.6, UNPAIRED = 0.25, THIRD = 0.005, INSN_CYCLES = 20;
-/* Of the estimate of the best. */
-static const double TWIN = 1.02;
+/* Deviations. */
+static const double UNLIKELY = 4;
 
 static bool out_of_memory(struct npu_error *err) { return npu_fail(err, NPU_ERR_MEMORY, "out of memory"); }
 
@@ -254,71 +255,49 @@ static bool is_open(const struct tuning *t, const struct tune_candidate *c)
 	return c->state == TUNE_OPEN && !is_ruled_out(t, c);
 }
 
-static double steps(const struct tuning *t, const struct tune_candidate *a, const struct tune_candidate *b)
+/* Steps of a size are doublings. A second buffer changes more than a third. */
+static struct residual_point place(const struct tuning *t, const struct tune_candidate *c)
 {
-	double d = 0;
+	struct residual_point p = { .log_estimate = log(fmax(1, c->estimate)) };
 	for (unsigned f = 0; f < t->nfree; f++) {
-		int step = abs(a->at[f] - b->at[f]);
-		d += t->kernel->params[t->free[f]].type == NPU_PARAM_CHOICE ? step > 0 : step;
+		const struct npu_param *param = &t->kernel->params[t->free[f]];
+		double value = (double)c->args.value[t->free[f]];
+		if (param->type != NPU_PARAM_CHOICE)
+			p.at[f] = log2(fmax(1, value));
+		else if (strcmp(param->name, "buffering") == 0)
+			p.at[f] = value < 2 ? value : 1 + (value - 1) / 2;
+		else
+			p.at[f] = value;
 	}
-	return d;
+	return p;
 }
 
-/* The estimate times what simulations nearby took over theirs. */
-static double corrected(const struct tuning *t, const struct tune_candidate *c)
+static double log_ratio(const struct tune_candidate *c)
 {
-	double sum = 0, weights = 0;
-	for (unsigned i = 0; i < t->nsimulated; i++) {
-		const struct tune_candidate *s = &t->list[t->order[i]];
-		double d = 0.25 + steps(t, c, s), weight = 1 / (d * d);
-		sum += weight * (double)s->cycles / s->estimate;
-		weights += weight;
-	}
-	return weights > 0 ? c->estimate * sum / weights : c->estimate;
+	return log(fmax(1, (double)c->cycles)) - log(fmax(1, c->estimate));
 }
 
-/* Whether a candidate that was picked is estimated alike. */
-static bool is_tried(const struct tuning *t, const struct tune_candidate *c)
+/* The open candidate that is expected to gain most, of equal ones that of the largest tiles; -1: there is none. None is that would have to
+ * be UNLIKELY deviations off to be better than the best. */
+static int next(const struct tuning *t, const struct residual *r)
 {
-	for (unsigned i = 0; i < t->n; i++)
-		if (t->list[i].state == TUNE_TRIED && t->list[i].estimate == c->estimate)
-			return true;
-	return false;
-}
-
-/* The most promising open candidate, of equal ones that of the largest tiles; `fresh`: of those only that no other was estimated like.
- * -1: there is none. */
-static int next(const struct tuning *t, bool fresh)
-{
+	double best = log(fmax(1, (double)t->list[t->best].cycles)), most = -1;
 	int found = -1;
-	double least = INFINITY;
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct tune_candidate *c = &t->list[i];
+		double value, deviation;
 		if (!is_open(t, c))
 			continue;
-		double value = corrected(t, c);
-		if (value <= least && !(fresh && is_tried(t, c))) {
-			least = value;
+		struct residual_point p = place(t, c);
+		residual_guess(r, &p, &value, &deviation);
+		value += p.log_estimate;
+		double gain = residual_gain(best, value, deviation);
+		if (value - best <= UNLIKELY * deviation && gain >= most) {
+			most = gain;
 			found = (int)i;
 		}
 	}
 	return found;
-}
-
-/* An open candidate with the tiles of the best one that is estimated to be no more than TWIN slower, the first of them; -1:
- * there is none. An estimate tells least of what only buffers differ in. */
-static int twin(const struct tuning *t)
-{
-	const struct tune_candidate *best = &t->list[t->best];
-	for (unsigned i = 0; i < t->n; i++) {
-		const struct tune_candidate *c = &t->list[i];
-		bool same = is_open(t, c) && c->estimate <= TWIN * best->estimate;
-		for (unsigned f = 0; same && f < t->nfree; f++)
-			same = t->kernel->params[t->free[f]].type == NPU_PARAM_CHOICE || c->args.value[t->free[f]] == best->args.value[t->free[f]];
-		if (same)
-			return (int)i;
-	}
-	return -1;
 }
 
 /* The kernel's own choice: what all others are compared with. */
@@ -333,28 +312,54 @@ static bool simulate_own(struct tuning *t, struct npu_error *err)
 	return simulate_batch(t, batch, n, 1, err);
 }
 
+/* A few to be simulated side by side. Each is chosen as if those before it turned out as they are guessed to. */
+static bool choose(struct tuning *t, struct residual *r, unsigned most, unsigned *batch, unsigned *n)
+{
+	unsigned known = r->n;
+	int i;
+	for (*n = 0; *n < BATCH && t->nsimulated + *n < most; pick(t, (unsigned)i, batch, n)) {
+		double value, deviation;
+		residual_fit(r);
+		if ((i = next(t, r)) < 0)
+			break;
+		struct residual_point p = place(t, &t->list[i]);
+		residual_guess(r, &p, &value, &deviation);
+		residual_add(r, &p, value);
+	}
+	r->n = known;
+	return *n > 0;
+}
+
 static bool search(struct tuning *t, unsigned most, unsigned parallel, struct npu_error *err)
 {
-	unsigned batch[TUNE_MOST], n = 0;
-	int i;
-	while (t->nsimulated + n < (most + 1) / 2 && ((i = next(t, true)) >= 0 || (i = next(t, false)) >= 0))
-		pick(t, (unsigned)i, batch, &n);
-	if (!n && !t->nsimulated)
-		return npu_fail(err, NPU_ERR_FIT, "%s: no candidate can be built", t->kernel->name);
-	if (n && !simulate_batch(t, batch, n, parallel, err))
-		return false;
-	while (t->nsimulated < most) {
-		for (n = 0; n < BATCH && t->nsimulated + n < most;) {
-			if ((n || (i = twin(t)) < 0) && (i = next(t, false)) < 0)
-				break;
-			pick(t, (unsigned)i, batch, &n);
+	unsigned batch[BATCH], n = 0;
+	struct residual *r = calloc(1, sizeof *r);
+	if (!r)
+		return out_of_memory(err);
+	r->axes = t->nfree;
+	for (unsigned f = 0; f < t->nfree; f++)
+		r->choices |= (unsigned)(t->kernel->params[t->free[f]].type == NPU_PARAM_CHOICE) << f;
+	/* The kernel's own choice, or what is estimated to be the best where that cannot be built. */
+	for (unsigned i = 0; !t->nsimulated && i < t->n; i++)
+		if (t->list[i].state == TUNE_OPEN && (!n || t->list[i].estimate < t->list[batch[0]].estimate)) {
+			batch[0] = i;
+			n = 1;
 		}
-		if (!n)
+	bool ok = n || t->nsimulated || npu_fail(err, NPU_ERR_FIT, "%s: no candidate can be built", t->kernel->name);
+	if (n)
+		t->list[batch[0]].state = TUNE_TRIED;
+	for (unsigned learned = 0; ok;) {
+		ok = !n || simulate_batch(t, batch, n, parallel, err);
+		for (; ok && learned < t->nsimulated; learned++) {
+			const struct tune_candidate *c = &t->list[t->order[learned]];
+			struct residual_point p = place(t, c);
+			residual_add(r, &p, log_ratio(c));
+		}
+		if (!ok || !choose(t, r, most, batch, &n))
 			break;
-		if (!simulate_batch(t, batch, n, parallel, err))
-			return false;
 	}
-	return true;
+	free(r);
+	return ok;
 }
 
 static void find_free(struct tuning *t, const struct npu_args *named)
@@ -365,6 +370,17 @@ static void find_free(struct tuning *t, const struct npu_args *named)
 		if (tuned && !named->named[i])
 			t->free[t->nfree++] = (int)i;
 	}
+}
+
+/* Of the grid of tiles and buffering, whatever the order of loops. Of a single size the grid is no larger than the tenth would need to be. */
+static unsigned tenth_of(const struct tuning *t)
+{
+	unsigned points = t->n - t->own_apart;
+	for (unsigned f = 0; f < t->nfree; f++)
+		if (strcmp(t->kernel->params[t->free[f]].name, "order") == 0)
+			points /= values_of(&t->kernel->params[t->free[f]]);
+	unsigned most = points < SMALL ? SMALL : points < FEW * PART ? FEW : points / PART;
+	return most < TUNE_MOST ? most : TUNE_MOST;
 }
 
 bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_args *named, const struct config *config, unsigned most,
@@ -380,9 +396,7 @@ bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_ar
 	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err) || !simulate_own(t, err) || !build_all(t, err))
 		return false;
 	if (!most)
-		most = t->n - t->own_apart < FEW * PART ? FEW : (t->n - t->own_apart) / PART;
-	if (most > TUNE_MOST)
-		most = TUNE_MOST;
+		most = tenth_of(t);
 	if (!search(t, most, parallel, err))
 		return false;
 	for (unsigned i = 0; i < t->n; i++) {

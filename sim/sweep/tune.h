@@ -7,7 +7,7 @@
 #include "sim/config.h"
 
 /* Sizes that a tile is tried at, powers of two. */
-enum { TUNE_SMALLEST = 16, TUNE_LARGEST = 512, TUNE_FREE = 6, TUNE_MOST = 40 };
+enum { TUNE_SMALLEST = 16, TUNE_LARGEST = 512, TUNE_FREE = 6, TUNE_MOST = 64 };
 
 enum tune_state {
 	TUNE_UNBUILT, /* the closed form says that others are better, and enough was built */
@@ -45,8 +45,9 @@ struct tuning {
 	unsigned best;
 };
 
-/* `named` holds what a person gave. At most `most` simulations, 0: a tenth of the legal combinations, TUNE_MOST at most, 5 where there are
- * fewer than 50. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
+/* `named` holds what a person gave. At most `most` simulations, TUNE_MOST or fewer; 0: a tenth of the legal combinations of tiles and
+ * buffering, orders of loops not counted, TUNE_MOST at most, 5 where there are fewer than 50, and of fewer than 20 all. Fewer than that
+ * where no other is likely to be better. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
 bool tune(struct tuning *, const struct npu_kernel *, const struct npu_args *named, const struct config *, unsigned most,
 	  unsigned parallel, struct npu_error *err);
 void tune_fini(struct tuning *);

@@ -11,7 +11,7 @@ refuse 2 './asm/qk.npu: tune takes kernels and plug-ins, not files; npusim sweep
 refuse 2 'qk.npub: tune takes kernels and plug-ins, not files; npusim sweep does, with axes over their parameters' qk.npub
 refuse 2 'gemm has no parameter tile_q, did you mean tile_m?' gemm tile_q=3
 refuse 2 'flash_attention: tiles and buffering are all named; nothing is left to tune' flash_attention tile_q=64 tile_kv=64 buffering=double
-refuse 2 '--simulations 0: 1 to 40 would be right' gemm -n 0
+refuse 2 '--simulations 0: 1 to 64 would be right' gemm -n 0
 
 "$NPUSIM" tune gemm m=64 n=128 k=128 buffering=double tile_k=32 -n 5 -j 1 >one || fail 'tune'
 "$NPUSIM" tune gemm m=64 n=128 k=128 buffering=double tile_k=32 -n 5 -j 3 >three || fail 'tune'
