@@ -293,16 +293,18 @@ static json_t *model_point(struct trial *t)
 	return o;
 }
 
-bool sweep_point_program(const struct sweep_spec *spec, uint64_t point, char out[17])
+bool sweep_point_program(const struct sweep_spec *spec, uint64_t point, char out[17], struct npu_error *err)
 {
-	struct trial *t = spec->space->kind == SWEEP_MODEL || spec->plugin ? NULL : calloc(1, sizeof *t);
+	struct trial *t = calloc(1, sizeof *t);
 	if (!t)
-		return false;
+		return npu_fail(err, NPU_ERR_MEMORY, "out of memory");
 	t->spec = spec;
 	t->point = point;
 	bool ok = set_up(t) && work_program(&t->work, &t->cli, spec->subject, &t->err);
 	if (ok)
 		snprintf(out, 17, "%016" PRIx64, t->work.program->hash);
+	else
+		*err = t->err;
 	tear_down(t);
 	free(t);
 	return ok;

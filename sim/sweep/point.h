@@ -15,9 +15,9 @@ const char *sweep_status_name(enum sweep_status);
  * or "failed" with "error". One call a process that runs. What is known already, and alike, is not simulated; `known`
  * may be NULL. NULL when out of memory. */
 json_t *sweep_point_run(const struct sweep_spec *, uint64_t point, struct known *known);
-/* The hash of the program of a point, as its record has it, without a run of it; false where there is none: of a model,
- * of a plug-in, or of what is not legal. */
-bool sweep_point_program(const struct sweep_spec *, uint64_t point, char out[17]);
+/* The hash of the program of a point of a kernel or a file, as its record has it, without a run of it. False with an
+ * error where there is none. */
+bool sweep_point_program(const struct sweep_spec *, uint64_t point, char out[17], struct npu_error *err);
 /* The record of a point that the condition excludes, without any work; `divides`: because it divides by 0. */
 json_t *sweep_point_excluded(const struct sweep_space *, uint64_t point, bool divides);
 json_t *sweep_point_failed(const struct sweep_space *, uint64_t point, const char *why);

@@ -93,12 +93,16 @@ static bool is_same_build(struct session *s)
 	char program[17];
 	for (unsigned i = 0; !s->spec->plugin && i < s->nrebuilt; i++) {
 		const struct rebuilt *r = &s->rebuilt[i];
-		if (!sweep_point_program(s->spec, r->point, program) || strcmp(program, r->program) != 0)
-			return npu_fail(
-			    &s->err, NPU_ERR_USAGE,
-			    "%s holds results of another build of npusim %s: point %s has another program now; "
-			    "another folder (-o) would be right",
-			    s->folder, s->spec->space->version, npu_count_text(r->point).text);
+		struct npu_error err = { 0 };
+		bool built = sweep_point_program(s->spec, r->point, program, &err);
+		if (built && strcmp(program, r->program) == 0)
+			continue;
+		if (err.code == NPU_ERR_MEMORY)
+			return s->err = err, false;
+		return npu_fail(&s->err, NPU_ERR_USAGE,
+				"%s holds results of another build of npusim %s: point %s has another program now; "
+				"another folder (-o) would be right",
+				s->folder, s->spec->space->version, npu_count_text(r->point).text);
 	}
 	return true;
 }

@@ -123,7 +123,7 @@ START_TEST(results_of_another_build_are_refused)
 	struct npu_error err = { 0 };
 	char program[17], key[17], said[512] = "";
 	json_t *record = sweep_point_run(spec, 1, NULL);
-	ck_assert(sweep_point_program(spec, 1, program));
+	ck_assert_msg(sweep_point_program(spec, 1, program, &err), "%s", err.text);
 	ck_assert_str_eq(program, json_string_value(json_object_get(record, "program")));
 	/* The same key of another program, as a kernel that was changed would have left it. */
 	struct config machine;
