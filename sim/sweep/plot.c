@@ -332,6 +332,7 @@ static bool bars(struct plot *p, FILE *f)
 	if (!p->best)
 		return false;
 	bool share = fabs(sweep_rows_figure(&p->rows, p->best, 0)) > 0, any = false;
+	struct unit unit = unit_of(&p->rows, 0);
 	fprintf(f, "$axes << EOD\n");
 	for (unsigned a = 0; a < p->space->naxes; a++) {
 		struct sensitivity s = sensitivity(p, a);
@@ -340,7 +341,7 @@ static bool bars(struct plot *p, FILE *f)
 			fprintf(f, "\\n%u of %u tried", s.known, s.values);
 		fputc('"', f);
 		/* Of the best point alone nothing is known. */
-		put_value(f, s.valued < 2 ? (double)NAN : s.most);
+		put_value(f, s.valued < 2 ? (double)NAN : share ? s.most : unit.scale * s.most);
 		any = any || s.valued > 1;
 		fputc('\n', f);
 	}
@@ -348,7 +349,8 @@ static bool bars(struct plot *p, FILE *f)
 	for (unsigned svg = 0; any && svg < 2; svg++) {
 		terminal(f, p, pictures[2], svg, WIDTH, HEIGHT);
 		set(f, "title", "what each axis changes at the best point%s", p->tried);
-		set(f, "ylabel", share ? "worst against best %s, %%" : "worst %s, of 0 at best", p->rows.names[0]);
+		set(f, "ylabel", share ? "worst against best %s, %%" : "worst %s; 0 at best",
+		    share ? p->rows.names[0] : unit.label);
 		fprintf(f,
 			"set style fill solid 0.8\nset boxwidth 0.6\n"
 			"set bmargin 4\nset xrange [-0.5:%u - 0.5]\nset yrange [0:*]\nset grid y\nplot $axes using "

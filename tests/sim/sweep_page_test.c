@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* A grid of SIDE x SIDE points. */
-enum { SIDE = 400, POINTS = SIDE * SIDE, SHOWN = 20000 };
+enum { SIDE = 300, POINTS = SIDE * SIDE, SHOWN = 20000 };
 
 struct grid {
 	struct sweep_space space;
@@ -111,7 +111,7 @@ START_TEST(every_point_that_was_run_is_in_the_page_however_many_are_not_legal)
 	ck_assert_uint_eq(json_object_size(points), POINTS / 20);
 	for (uint64_t p = 0; p < POINTS; p++)
 		ck_assert_msg(holds(points, p) == (g->rows.row[p].status == SWEEP_RUN), "point %d", (int)p);
-	ck_assert_ptr_nonnull(strstr(page, "<p id=\"counts\">8,000 run, 152,000 not legal, 0 failed.</p>"));
+	ck_assert_ptr_nonnull(strstr(page, "<p id=\"counts\">4,500 run, 85,500 not legal, 0 failed.</p>"));
 	json_decref(points);
 	drop(g, page);
 }
@@ -124,7 +124,7 @@ START_TEST(of_too_many_points_the_page_holds_the_best_and_the_fronts_and_says_wh
 	json_t *points = points_in(page);
 	size_t n = json_object_size(points);
 	ck_assert_msg(n >= SHOWN && n < SHOWN + 200, "%zu points", n);
-	snprintf(said, sizeof said, "80,000 run, 80,000 not legal, 0 failed. Shown are 20,%03zu of those that were run: ", n - SHOWN);
+	snprintf(said, sizeof said, "45,000 run, 45,000 not legal, 0 failed. Shown are 20,%03zu of those that were run: ", n - SHOWN);
 	ck_assert_msg(strstr(page, said) != NULL, "it does not say %s", said);
 	ck_assert(holds(points, sweep_best(&g->rows, 0, NULL, NULL)->point));
 	unsigned front = 0, left_out = 0;
