@@ -6,6 +6,7 @@
 #include "sim/sweep/answers_parts.h"
 #include "sim/sweep/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,8 +229,12 @@ static bool tell(const struct answers *answers)
 		print_points(answers, &best, 1);
 	}
 	const struct sweep_row *at_home = best ? sweep_best(r, 0, answers_is_fixed, &home) : NULL;
+	/* Another machine may be as good. */
 	if (at_home)
-		best_at(&home, at_home == best, where, sizeof where);
+		best_at(
+		    &home,
+		    fabs(sweep_gain(r->names[0], sweep_rows_figure(r, best, 0), sweep_rows_figure(r, at_home, 0))) <= 0,
+		    where, sizeof where);
 	for (unsigned a = 0; ok && main_axis && whole && !s->pareto && at_home && a < s->naxes; a++)
 		if (!s->axes[a].hardware)
 			ok = answers_around(answers, a, at_home, where);
