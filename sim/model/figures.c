@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const bounds[MODEL_BOUNDS] = { "matrix", "vector", "sram", "dma", "dram", "dispatch", "latency" };
+const char *const model_bounds[MODEL_BOUNDS] = { "matrix", "vector", "sram", "dma", "dram", "dispatch", "latency" };
 
 void model_figures_of(struct model_figures *f, const struct simulation *s)
 {
@@ -20,7 +20,7 @@ void model_figures_of(struct model_figures *f, const struct simulation *s)
 			f->states[e][i] = (double)a->states[e][i];
 	}
 	for (unsigned i = 0; i < MODEL_BOUNDS; i++)
-		if (strcmp(bounds[i], a->bound) == 0)
+		if (strcmp(model_bounds[i], a->bound) == 0)
 			f->bounds[i] = f->cycles;
 }
 
@@ -106,7 +106,7 @@ const char *model_figures_bound(const struct model_figures *f)
 	for (unsigned i = 1; i < MODEL_BOUNDS; i++)
 		if (f->bounds[i] > f->bounds[most])
 			most = i;
-	return f->bounds[most] > 0 ? bounds[most] : "";
+	return f->bounds[most] > 0 ? model_bounds[most] : "";
 }
 
 double model_peak_gb_per_s(const struct hw *hw)

@@ -6,6 +6,8 @@
 #include "sim/simulate_parts.h"
 
 enum { MODEL_BOUNDS = 7 };
+/* What may limit a run, as account_bound() says it. */
+extern const char *const model_bounds[MODEL_BOUNDS];
 
 struct model_figures {
 #define FIGURE(field, member) double field;

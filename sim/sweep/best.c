@@ -15,16 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHAT_BYTES = 256, NAMES = 32 };
+enum { WHAT_BYTES = 256 };
 
 /* What a name in a condition is. */
-enum meaning { OF_POINT, FIGURE, PARAMETER, HARDWARE };
+enum meaning { UNKNOWN, OF_POINT, FIGURE, PARAMETER, HARDWARE, TWO_THINGS };
 
 struct choice {
 	struct sweep_rows rows;
 	struct expr *where;
-	enum meaning meaning[NAMES];
-	char name[NAMES][96];           /* `sram` written out */
+	const struct npu_kernel *kernel; /* NULL: a program, or a plug-in, which is not loaded */
+	enum meaning meaning[EXPR_NAMES];
+	char name[EXPR_NAMES][EXPR_NAME_BYTES]; /* `sram` written out */
 	struct sweep_machines machines; /* none: not read yet */
 	struct sweep_set *passing;      /* points for which `where` holds; NULL: there is none */
 	uint64_t point;                 /* the record that is looked at */
@@ -63,20 +64,13 @@ static const char *params_of(const json_t *record)
 	return json_string_value(json_object_get(record, "params"));
 }
 
-/* A key that is neither swept nor set is that of the machine of the point. */
-static bool bind_hardware(struct choice *c, unsigned i)
-{
-	c->meaning[i] = HARDWARE;
-	return c->machines.n || sweep_machines_read(&c->machines, c->rows.space, &c->err);
-}
-
 static const char *hardware(const struct choice *c, const char *name, char out[WHAT_BYTES])
 {
 	struct config machine;
 	struct npu_error ignored;
 	bool ok = sweep_machines_at(&c->machines, c->rows.space, c->point, &machine, &ignored);
 	if (ok)
-		config_value(&machine.hw, machine.dram_part, config_key_find(name), out, WHAT_BYTES);
+		sweep_machine_value(&machine, config_key_find(name), out, WHAT_BYTES);
 	config_fini(&machine);
 	return ok ? out : NULL;
 }
@@ -101,21 +95,11 @@ static struct expr_value value_of(void *context, unsigned n)
 	case HARDWARE:
 		text = hardware(c, name, c->scratch);
 		break;
+	case UNKNOWN:
+	case TWO_THINGS:
+		break;
 	}
-	return text ? expr_value_of(text) : (struct expr_value){ .number = (double)NAN };
-}
-
-/* Of an axis, of a parameter as resolved, or of what a kernel or the machine takes. */
-static bool is_value(const struct sweep_space *s, const char *params, const char *word)
-{
-	const struct npu_kernel *kernel = s->kind == SWEEP_KERNEL  ? npu_kernel_find(s->subject)
-					  : s->kind == SWEEP_MODEL ? &model_ask_parameters
-								   : NULL;
-	size_t n = strlen(word);
-	for (const char *at = params ? strchr(params, '=') : NULL; at; at = strchr(at + 1, '='))
-		if (strncmp(at + 1, word, n) == 0 && (at[n + 1] == ' ' || !at[n + 1]))
-			return true;
-	return sweep_is_word(s, kernel, word);
+	return text ? sweep_value_of(name, text) : (struct expr_value){ .number = (double)NAN };
 }
 
 static bool unknown_name(struct choice *c, const char *name)
@@ -136,66 +120,77 @@ static bool unknown_name(struct choice *c, const char *name)
 			near ? near : "", near ? "?" : "");
 }
 
-/* A word that some point's figure is. */
-struct figure_word {
-	const char *word;
-	bool found;
-};
-
-static bool has_word(void *context, uint64_t point, enum sweep_status status, const json_t *record)
-{
-	struct figure_word *f = context;
-	const char *key;
-	json_t *value;
-	(void)point, (void)status;
-	json_object_foreach(json_object_get(record, "figures"), key, value) f->found =
-	    f->found || (json_is_string(value) && strcmp(json_string_value(value), f->word) == 0);
-	return true;
-}
-
-static bool is_figure_word(struct choice *c, const char *path, const char *word)
-{
-	struct figure_word f = { word, false };
-	struct npu_error ignored;
-	return sweep_store_read(path, c->rows.space, has_word, &f, NULL, &ignored) && f.found;
-}
-
 /* axis.NAME and figure.NAME are one of them, where both are called NAME; `sram` is sram.size: the size of a memory is
  * what one means by it. */
-static bool bind_name(struct choice *c, unsigned i, const char *path, const char *params)
+static enum meaning meaning_of(struct choice *c, unsigned i, const char *params)
 {
 	const struct sweep_space *s = c->rows.space;
 	const char *name = expr_name(c->where, i, NULL);
 	bool axis = strncmp(name, "axis.", 5) == 0, figure = strncmp(name, "figure.", 7) == 0;
 	const char *bare = name + (axis ? 5 : figure ? 7 : 0);
-	char scratch[WHAT_BYTES], size[96];
+	char scratch[WHAT_BYTES], size[EXPR_NAME_BYTES];
 	snprintf(c->name[i], sizeof c->name[i], "%s", bare);
 	snprintf(size, sizeof size, "%.80s.size", name);
-	if (expr_is_word(c->where, i))
-		return true;
 	bool is_axis = !figure && sweep_value(s, 0, bare, scratch, sizeof scratch),
 	     is_figure = !axis && sweep_figure_find(bare) >= 0;
-	if (is_axis && is_figure)
+	if (is_axis || is_figure || axis || figure)
+		return is_axis && is_figure ? TWO_THINGS : is_axis ? OF_POINT : is_figure ? FIGURE : UNKNOWN;
+	if (parameter(params, name, scratch) || (c->kernel && npu_param_index(c->kernel, name) >= 0))
+		return PARAMETER;
+	if (config_key_find(name))
+		return HARDWARE;
+	if (!config_key_find(size))
+		return UNKNOWN;
+	snprintf(c->name[i], sizeof c->name[i], "%s", size);
+	return sweep_value(s, 0, size, scratch, sizeof scratch) ? OF_POINT : HARDWARE;
+}
+
+static enum expr_kind kind_of(void *context, unsigned n)
+{
+	const struct choice *c = context;
+	const char *name = c->name[n];
+	int param = c->kernel ? npu_param_index(c->kernel, name) : -1;
+	enum expr_kind kind;
+	switch (c->meaning[n]) {
+	case OF_POINT:
+		return sweep_kind(c->rows.space, name, &kind) ? kind : EXPR_ANY;
+	case FIGURE:
+		return sweep_figures[sweep_figure_find(name)].type == SWEEP_TEXT ? EXPR_WORD : EXPR_NUMBER;
+	case HARDWARE:
+		return sweep_key_kind(config_key_find(name));
+	case PARAMETER:
+		return param < 0						    ? EXPR_ANY
+		       : c->kernel->params[param].type == NPU_PARAM_CHOICE ? EXPR_WORD
+									    : EXPR_NUMBER;
+	case UNKNOWN:
+	case TWO_THINGS:
+		break;
+	}
+	return EXPR_ANY;
+}
+
+static const char *known(void *context, unsigned at, enum expr_kind *kind)
+{
+	const struct choice *c = context;
+	*kind = kind_of(context, at);
+	return c->meaning[at] == UNKNOWN || c->meaning[at] == TWO_THINGS ? NULL : c->name[at];
+}
+
+/* What a name that is left is, once words are known. */
+static bool bind_name(struct choice *c, unsigned i)
+{
+	const char *name = expr_name(c->where, i, NULL);
+	if (expr_is_word(c->where, i))
+		return true;
+	if (c->meaning[i] == UNKNOWN)
+		return unknown_name(c, name);
+	if (c->meaning[i] == TWO_THINGS)
 		return npu_fail(&c->err, NPU_ERR_USAGE,
 				"--where: %s is an axis and a figure; axis.%s or figure.%s would be right", name, name,
 				name);
-	if (is_axis || is_figure)
-		return c->meaning[i] = is_axis ? OF_POINT : FIGURE, true;
-	if (axis || figure)
-		return unknown_name(c, name);
-	if (parameter(params, name, scratch))
-		return c->meaning[i] = PARAMETER, true;
-	if (config_key_find(name))
-		return bind_hardware(c, i);
-	if (config_key_find(size)) {
-		snprintf(c->name[i], sizeof c->name[i], "%s", size);
-		return sweep_value(s, 0, size, scratch, sizeof scratch)        ? c->meaning[i] = OF_POINT,
-									  true : bind_hardware(c, i);
-	}
-	if (!is_value(s, params, name) && !is_figure_word(c, path, name))
-		return unknown_name(c, name);
-	expr_make_word(c->where, i);
-	return true;
+	/* A key that is neither swept nor set is that of the machine of the point. */
+	return c->meaning[i] != HARDWARE || c->machines.n ||
+	       sweep_machines_read(&c->machines, c->rows.space, &c->err);
 }
 
 static bool take_point(void *context, uint64_t point, enum sweep_status status, const json_t *record)
@@ -208,24 +203,6 @@ static bool take_point(void *context, uint64_t point, enum sweep_status status, 
 	return sweep_set_add(c->passing, point) || npu_fail(&c->err, NPU_ERR_MEMORY, "out of memory");
 }
 
-static enum expr_kind kind_of(void *context, unsigned n)
-{
-	const struct choice *c = context;
-	const struct config_key *key = config_key_find(c->name[n]);
-	enum expr_kind kind;
-	switch (c->meaning[n]) {
-	case OF_POINT:
-		return sweep_kind(c->rows.space, c->name[n], &kind) ? kind : EXPR_ANY;
-	case FIGURE:
-		return sweep_figures[sweep_figure_find(c->name[n])].type == SWEEP_TEXT ? EXPR_WORD : EXPR_NUMBER;
-	case HARDWARE:
-		return key->type == CONFIG_PART || key->type == CONFIG_ENUM ? EXPR_WORD : EXPR_ANY;
-	case PARAMETER:
-		break;
-	}
-	return EXPR_ANY;
-}
-
 static bool fail_at_where(struct choice *c, const char *text)
 {
 	char what[256];
@@ -236,24 +213,35 @@ static bool fail_at_where(struct choice *c, const char *text)
 /* Finds the points for which the condition holds, by their records. */
 static bool choose_points(struct choice *c, const char *path, const char *text)
 {
+	const struct sweep_space *space = c->rows.space;
 	json_t *first = NULL;
-	const char **words = sweep_words(c->rows.space);
-	c->where = expr_parse(text, words, &c->err);
-	free(words);
+	unsigned at;
+	char **words = sweep_words(space);
+	c->where = expr_parse(text, (const char *const *)words, &c->err);
+	config_names_free(words);
 	if (!c->where)
 		return fail_at_where(c, text);
 	/* One that was run tells which parameters there are. */
 	for (uint64_t i = 0; i < c->rows.n; i++)
 		if (c->rows.row[i].status == SWEEP_RUN) {
-			if (!sweep_rows_fetch(path, c->rows.space, &c->rows.row[i].point, 1, &first, &c->err))
+			if (!sweep_rows_fetch(path, space, &c->rows.row[i].point, 1, &first, &c->err))
 				return false;
 			break;
 		}
+	c->kernel = space->kind == SWEEP_KERNEL  ? npu_kernel_find(space->subject)
+		    : space->kind == SWEEP_MODEL ? &model_ask_parameters
+						 : NULL;
+	for (unsigned i = 0; expr_name(c->where, i, NULL); i++)
+		c->meaning[i] = meaning_of(c, i, params_of(first));
+	json_decref(first);
+	struct sweep_names names = { space, c->kernel, NULL, known, c };
+	if (!sweep_bind_words(c->where, &names, &at, &c->err)) {
+		expr_name(c->where, at, &c->err.column);
+		return fail_at_where(c, text);
+	}
 	bool ok = true;
 	for (unsigned i = 0; ok && expr_name(c->where, i, NULL); i++)
-		ok = i < NAMES ? bind_name(c, i, path, params_of(first))
-			       : npu_fail(&c->err, NPU_ERR_USAGE, "--where: more than %d names", NAMES);
-	json_decref(first);
+		ok = bind_name(c, i);
 	if (ok && !expr_check(c->where, kind_of, c, &c->err))
 		return fail_at_where(c, text);
 	c->passing = ok ? sweep_set_new(c->rows.space->points) : NULL;

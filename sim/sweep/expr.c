@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 512, NAMES = 32, NAME_BYTES = 96, DEPTH = 64 };
+enum { NODES = 512, DEPTH = 64 };
 enum kind { NUMBER, NAME, NOT, MINUS, MUL, DIV, MOD, ADD, SUB, LE, GE, LT, GT, EQ, NE, AND, OR };
 
 /* Binary operators, those that bind most first; a longer one before its beginning. */
@@ -35,9 +35,10 @@ struct node {
 struct expr {
 	struct node nodes[NODES];
 	unsigned nnodes, root;
-	char names[NAMES][NAME_BYTES];
-	uint32_t columns[NAMES];
-	bool words[NAMES];
+	char names[EXPR_NAMES][EXPR_NAME_BYTES];
+	uint32_t columns[EXPR_NAMES];
+	int opposite[EXPR_NAMES];
+	bool words[EXPR_NAMES];
 	unsigned nnames;
 };
 
@@ -175,20 +176,15 @@ static bool name(struct parser *p, unsigned *out)
 
 static bool name_of(struct parser *p, const char *from, size_t n, unsigned *out)
 {
-	char text[NAME_BYTES];
-	if (n >= sizeof text)
+	unsigned i = p->e->nnames;
+	if (n >= EXPR_NAME_BYTES)
 		return fail(p, from, "a name is too long");
-	snprintf(text, sizeof text, "%.*s", (int)n, from);
-	unsigned i = 0;
-	while (i < p->e->nnames && strcmp(p->e->names[i], text) != 0)
-		i++;
-	if (i == NAMES)
+	if (i == EXPR_NAMES)
 		return fail(p, from, "too many names");
-	if (i == p->e->nnames) {
-		memcpy(p->e->names[i], text, sizeof text);
-		p->e->columns[i] = (uint32_t)(from - p->text) + 1;
-		p->e->nnames++;
-	}
+	snprintf(p->e->names[i], EXPR_NAME_BYTES, "%.*s", (int)n, from);
+	p->e->columns[i] = (uint32_t)(from - p->text) + 1;
+	p->e->opposite[i] = -1;
+	p->e->nnames++;
 	return node(p, NAME, i, 0, out);
 }
 
@@ -260,6 +256,14 @@ static bool is_chain(const struct parser *p, unsigned at)
 	return is_comparison(p->e->nodes[at].kind) && !p->e->nodes[at].closed;
 }
 
+static void oppose(struct expr *e, unsigned a, unsigned b)
+{
+	if (e->nodes[a].kind != NAME || e->nodes[b].kind != NAME)
+		return;
+	e->opposite[e->nodes[a].a] = (int)e->nodes[b].a;
+	e->opposite[e->nodes[b].a] = (int)e->nodes[a].a;
+}
+
 static bool binary(struct parser *p, unsigned least, unsigned *out)
 {
 	if (!primary(p, out))
@@ -272,6 +276,8 @@ static bool binary(struct parser *p, unsigned least, unsigned *out)
 			return false;
 		if (is_comparison(o->kind) && (is_chain(p, *out) || is_chain(p, right)))
 			return fail(p, from, "two comparisons in a row: a < b && b < c would be right, or parentheses");
+		if (o->kind == EQ || o->kind == NE)
+			oppose(p->e, *out, right);
 		if (!node(p, o->kind, *out, right, out))
 			return false;
 	}
@@ -310,9 +316,16 @@ const char *expr_name(const struct expr *e, unsigned n, uint32_t *column)
 	return e->names[n];
 }
 
-void expr_make_word(struct expr *e, unsigned n)
+int expr_opposite(const struct expr *e, unsigned n)
+{
+	return e->opposite[n];
+}
+
+void expr_make_word(struct expr *e, unsigned n, const char *text)
 {
 	e->words[n] = true;
+	if (text)
+		snprintf(e->names[n], EXPR_NAME_BYTES, "%s", text);
 }
 bool expr_is_word(const struct expr *e, unsigned n)
 {
@@ -411,21 +424,21 @@ struct checking {
 };
 
 /* A side of an operator, for a person. */
-static const char *side(const struct checking *c, unsigned at, char out[NAME_BYTES])
+static const char *side(const struct checking *c, unsigned at, char out[EXPR_NAME_BYTES])
 {
 	const struct node *n = &c->e->nodes[at];
 	if (n->kind == NAME)
-		snprintf(out, NAME_BYTES, "%s", c->e->names[n->a]);
+		snprintf(out, EXPR_NAME_BYTES, "%s", c->e->names[n->a]);
 	else if (n->kind == NUMBER)
-		snprintf(out, NAME_BYTES, "%.10g", n->number);
+		snprintf(out, EXPR_NAME_BYTES, "%.10g", n->number);
 	else
-		snprintf(out, NAME_BYTES, "the other side");
+		snprintf(out, EXPR_NAME_BYTES, "the other side");
 	return out;
 }
 
 static bool refuse(const struct checking *c, unsigned word, unsigned other, const char *is, const char *than)
 {
-	char a[NAME_BYTES], b[NAME_BYTES], text[4 * NAME_BYTES];
+	char a[EXPR_NAME_BYTES], b[EXPR_NAME_BYTES], text[4 * EXPR_NAME_BYTES];
 	const struct node *n = &c->e->nodes[word];
 	snprintf(text, sizeof text, "%s is a word%s%s%s", side(c, word, a), is, *than ? side(c, other, b) : "", than);
 	npu_fail(c->err, NPU_ERR_VALUE, "%s", text);

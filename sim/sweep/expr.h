@@ -18,10 +18,14 @@ struct expr_value {
  * they are though there may be an operator in them: edge-2mb. */
 struct expr *expr_parse(const char *text, const char *const *words, struct npu_error *err);
 void expr_free(struct expr *);
-/* The names in it, each once, in their order; NULL past the last one. `column` may be NULL. */
+enum { EXPR_NAMES = 256, EXPR_NAME_BYTES = 96 };
+/* The names in it, each as often as it stands there, in their order; NULL past the last one, EXPR_NAMES at most. `column`
+ * may be NULL. */
 const char *expr_name(const struct expr *, unsigned n, uint32_t *column);
-/* From now on the name stands for itself: the word of a choice. */
-void expr_make_word(struct expr *, unsigned n);
+/* The name on the other side of == or !=; -1: there is none. */
+int expr_opposite(const struct expr *, unsigned n);
+/* From now on the name there stands for a word, its own (`text` NULL) or another one. */
+void expr_make_word(struct expr *, unsigned n, const char *text);
 bool expr_is_word(const struct expr *, unsigned n);
 /* What a name can stand for. */
 enum expr_kind { EXPR_ANY, EXPR_NUMBER, EXPR_WORD };

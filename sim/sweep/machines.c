@@ -87,6 +87,14 @@ bool sweep_machines_at(const struct sweep_machines *m, const struct sweep_space 
 	return config_finish(out, err);
 }
 
+const char *sweep_machine_value(const struct config *config, const struct config_key *key, char *out, unsigned size)
+{
+	struct hw hw = config->hw;
+	hw.matrix.activation_port = hw_activation_port(&config->hw);
+	hw.matrix.weight_port = hw_weight_port(&config->hw);
+	return config_value(&hw, config->dram_part, key, out, size);
+}
+
 /* ---- hashes ---- */
 
 uint64_t sweep_machine_hash(const struct config *config, bool sram_size)

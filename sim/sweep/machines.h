@@ -21,6 +21,8 @@ void sweep_machines_fini(struct sweep_machines *);
  * of it stay those of the bases. False with an error when its keys do not go together; config_fini() all the same. */
 bool sweep_machines_at(const struct sweep_machines *, const struct sweep_space *, uint64_t point, struct config *out,
 		       struct npu_error *err);
+/* A key as a report of the machine has it, ports that follow from the array too; into `out`. */
+const char *sweep_machine_value(const struct config *, const struct config_key *, char *out, unsigned size);
 /* Over every hardware key as resolved; `sram_size`: that one, too. */
 uint64_t sweep_machine_hash(const struct config *, bool sram_size);
 /* Calls `each` with every base, as it is and with every DRAM part of an axis; of those that do not go together as far as

@@ -154,7 +154,7 @@ static struct expr_value late_value(void *context, unsigned n)
 	const struct config_key *key = config_key_find(name);
 	int i = k ? npu_param_index(k, name) : -1;
 	if (text)
-		return expr_value_of(text);
+		return sweep_value_of(name, text);
 	if (i >= 0 && k->params[i].type == NPU_PARAM_CHOICE)
 		return expr_value_of(k->params[i].choices[t->work.args.value[i]]);
 	if (i >= 0)
@@ -163,8 +163,7 @@ static struct expr_value late_value(void *context, unsigned n)
 		if (strcmp(t->work.macro->params[p].name, name) == 0)
 			return expr_value_of(t->work.macro->params[p].value);
 	if (key)
-		return expr_value_of(
-		    config_value(&t->work.config.hw, t->work.config.dram_part, key, l->scratch, sizeof l->scratch));
+		return expr_value_of(sweep_machine_value(&t->work.config, key, l->scratch, sizeof l->scratch));
 	return (struct expr_value){ .number = (double)NAN };
 }
 

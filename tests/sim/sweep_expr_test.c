@@ -32,7 +32,7 @@ static bool holds(const char *text)
 	ck_assert_msg(e != NULL, "%s: %s", text, err.text);
 	for (unsigned i = 0; expr_name(e, i, NULL); i++)
 		if (strcmp(expr_name(e, i, NULL), "double") == 0 || strcmp(expr_name(e, i, NULL), "single") == 0)
-			expr_make_word(e, i);
+			expr_make_word(e, i, NULL);
 	bool result = expr_holds(e, value, e, NULL);
 	expr_free(e);
 	return result;

@@ -38,7 +38,8 @@ bound=$(jq -r '.[0].bound' <<<"$all")
 holds "bound == $bound" ".bound == \"$bound\""
 holds 'axis.hw != edge-1mb || figure.cycles < 1' '.hw != "edge-1mb"'
 refuses 2 '--where: unknown name bounds; did you mean bound?' sweep best b --where "bounds == $bound"
-refuses 2 '--where: unknown name dramm; axes, parameters, hardware keys and figures are known' sweep best b --where 'bound == dramm'
+refuses 2 "--where 'bound == dramm', character 10: bound is never dramm; did you mean dram?" sweep best b --where 'bound == dramm'
+refuses 2 '--where: unknown name dramm; axes, parameters, hardware keys and figures are known' sweep best b --where 'dramm == 3'
 refuses 2 "--where 'bound < 3', character 1: bound is a word, neither less nor more than 3; == or != would be right" sweep best b --where 'bound < 3'
 refuses 2 "--where '1 < cycles < 3', character 12: two comparisons in a row: a < b && b < c would be right, or parentheses" sweep best b --where '1 < cycles < 3'
 
@@ -50,6 +51,85 @@ for part in LPDDR4X-4266 LPDDR5-6400; do
     "$NPUSIM" sweep best d --top 9 --where "dram.tck_num == $clock" >out 2>err || fail "$part: $(cat err)"
     is "the part with tck_num $clock" "$(sed '1d;/^$/,$d' out | awk '{print $2}')" $part
 done
+
+# The same for keys of the machine that follow from such a part, in a specification, too, and for machines of a zip, wherever hw stands.
+channels=$("$NPUSIM" run gemm m=64 n=64 k=64 dram.part=LPDDR5-6400 --report - | jq .hw.dram.channels)
+"$NPUSIM" sweep best d --top 9 --where "dram.channels == $channels" | grep -q 'dram.part=LPDDR5-6400$' || fail 'dram.channels of a part'
+printf '%s\n' 'run: gemm' 'with: {n: 64, k: 64}' 'axes: {a: {zip: {m: [32, 64], hw: [edge-1mb, edge-2mb]}}, tile_m: [16, 32]}' >z.yaml
+"$NPUSIM" sweep run z.yaml -q -o z >/dev/null || fail 'z'
+for pair in 'sram<=1MiB:edge-1mb' 'sram.size > 1MiB:edge-2mb' 'vector.lanes >= 1 && sram == 2MiB:edge-2mb'; do
+    "$NPUSIM" sweep best z --top 9 --where "${pair%:*}" >out 2>err || fail "$pair: $(cat err)"
+    is "points of ${pair%:*}" "$(sed -n '/^npusim /s/.*--hw \([^ ]*\).*/\1/p' out | xargs)" "${pair##*:} ${pair##*:}"
+done
+
+# Words are known whether a point has them or not, bare or in quotes; so is what a name is in another place.
+none='no point that was run and fits --where has a value of cycles'
+for word in matrix vector sram dma dram dispatch latency; do
+    for quote in '' "'" '"'; do
+        status=0
+        "$NPUSIM" sweep best b --where "bound == $quote$word$quote" >out 2>err || status=$?
+        has=$(jq "any(.[]; .bound == \"$word\")" <<<"$all")
+        is "bound == $quote$word$quote: $(cat err)" "$status:$has" "$([ $has = true ] && echo 0 || echo 1):$has"
+        [ $has = true ] || is "bound == $word" "$(cat err)" "npusim: $none"
+    done
+done
+refuses 1 "$none" sweep best b --where 'hw == tiny-256k'
+refuses 1 "$none" sweep best b --where 'dram.part == LPDDR5X-8533'
+refuses 1 "$none" sweep best b --where "bound == sram && sram <= 1KiB"
+refuses 1 "$none" sweep best b --where "mask == padding && tile_q > 100000"
+holds 'dram.part == LPDDR4X-4266 && sram >= 1MiB && bound != sram' '.hw == "edge-1mb"'
+holds 'dram.ideal == no && dram.ideal != true' true
+holds 'sram == 2MiB && (bound == sram || bound != sram)' '.hw == "edge-2mb"'
+refuses 2 "--where 'buffering == doubel', character 14: buffering is never doubel; did you mean double?" sweep best b --where 'buffering == doubel'
+refuses 2 "--where 'hw != \"edge-3mb\"', character 8: hw is never edge-3mb; did you mean edge-1mb?" sweep best b --where 'hw != "edge-3mb"'
+refuses 2 "--where 'bound == double', character 10: bound is never double; there are matrix, vector, sram, dma, dram, dispatch, latency" sweep best b --where 'bound == double'
+# A port that is 0, "as wide as the array", is what its report says.
+port=$("$NPUSIM" run gemm m=64 n=64 k=64 --report - | jq .hw.matrix.activation_port)
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64, matrix.weight_port: 0}' 'axes: {tile_m: [16, 32]}' >port.yaml
+"$NPUSIM" sweep run port.yaml -q -o port >/dev/null || fail 'port'
+for key in activation_port weight_port; do
+    port=$("$NPUSIM" run gemm m=64 n=64 k=64 --report - | jq .hw.matrix.$key)
+    [ "$port" -gt 0 ] || fail "$key is $port in a report"
+    is "points of matrix.$key == $port" "$("$NPUSIM" sweep best port --top 9 --where "matrix.$key == $port" | grep -c '^npusim run')" 2
+    refuses 1 "$none" sweep best port --where "matrix.$key == 0"
+    { cat port.yaml && echo "where: matrix.$key == $port && tile_m == 16"; } >port2.yaml
+    rm -rf port2 && "$NPUSIM" sweep run port2.yaml -q -o port2 >out 2>err && grep -q '^1 run, 1 not legal (1: where)' out || fail "where: matrix.$key == $port: $(cat out err)"
+done
+# YAML takes a tag away, and with a blank behind it without a word: the condition would be its own opposite.
+for condition in '!(tile_m == 16)' '! (tile_m == 16)' '! "tile_m == 16"'; do
+    printf '%s\n' '# é' 'run: gemm' 'axes: {tile_m: [16, 32]}' "where: $condition" >tag.yaml
+    refuses 2 "tag.yaml:4:8: where: YAML takes a ! at the beginning for itself; the condition in quotes would be right, as in '!(a == b)'" sweep run tag.yaml
+    printf '%s\n' '# é' 'run: gemm' 'axes: {tile_m: [16, 32]}' 'where:' '  - tile_m > 0' "  - $condition" >tag.yaml
+    refuses 2 "tag.yaml:6:5: where: YAML takes a ! at the beginning for itself; the condition in quotes would be right, as in '!(a == b)'" sweep run tag.yaml
+done
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {tile_m: [16, 32]}' "where: '!(tile_m == 16)'" >tag.yaml
+"$NPUSIM" sweep run tag.yaml -q >out 2>err && grep -q '^1 run, 1 not legal' out || fail "in quotes: $(cat out err)"
+# The same in a specification.
+printf '%s\n' '.param buffering=double|single, how=any, n=16' '.tensor A[64, n] fp16 in' '.sram a[64, n] fp16' '  load a, A[:, :]' >w.npu
+while IFS='~' read -r condition want; do
+    printf '%s\n' 'run: w.npu' 'axes: {n: [16, 32]}' "where: $condition" >w.yaml
+    rm -rf w
+    "$NPUSIM" sweep run w.yaml -q -o w >out 2>err
+    is "where: $condition: $(head -n 1 err)" "$(sed -n 2p out | sed 's/,.*//')" "$want run"
+done <<'END2'
+dram.part == LPDDR4X-4266 && n > 16~1
+dram.part != "LPDDR4X-4266" || n > 16~1
+dram.part == LPDDR4X-4266~2
+hw == edge-1mb && hw != edge-2mb~2
+buffering == double~2
+buffering != single && n == 32~1
+how == any~2
+how == "any" && dram.ideal != yes~2
+dram.ideal == false~2
+END2
+printf '%s\n' 'run: w.npu' 'axes: {n: [16, 32]}' 'where: buffering == doubel' >w.yaml
+refuses 2 'w.yaml:3:21: where: buffering is never doubel; did you mean double?' sweep run w.yaml
+printf '%s\n' 'run: w.npu' 'axes: {n: [16, 32]}' 'where: n == m' >w.yaml
+refuses 2 'w.yaml:3:13: where: unknown name m; did you mean n?' sweep run w.yaml
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {dram.ideal: [true, false], tile_m: [16, 32]}' 'where: dram.ideal == yes' >w.yaml
+rm -rf w && "$NPUSIM" sweep run w.yaml -q -o w >out 2>err && grep -q '^2 run, 2 not legal (2: where)' out || fail "yes and true: $(cat out err)"
+is 'true is yes' "$("$NPUSIM" sweep best w --top 9 --where 'dram.ideal == yes' | grep -c 'dram.ideal=true')" 2
+checks=$((checks + 2))
 
 # An axis that is called like a figure.
 printf '%s\n' '.param cycles=1' '.tensor A[64, 64] fp16 in' '.sram a[64, 64] fp16' '  load a, A[:, :]' >c.npu
