@@ -19,14 +19,19 @@ bool sweep_read_number(const struct cli *cli, const char *option, uint64_t most,
 			npu_count_text(most).text);
 }
 
-bool sweep_figure_named(const char *option, const char *name, int *figure, struct npu_error *err)
+bool sweep_figure_named(const struct sweep_space *s, const char *option, const char *name, int *figure,
+			struct npu_error *err)
 {
+	bool model = s->kind == SWEEP_MODEL;
 	*figure = sweep_figure_find(name);
 	const char *near = *figure < 0 ? sweep_figure_near(name) : NULL;
 	if (*figure < 0)
 		return npu_fail(err, NPU_ERR_USAGE, "--%s: unknown figure %.60s%s%s%s", option, name,
 				near ? "; did you mean " : "; npusim sweep figures lists them", near ? near : "",
 				near ? "?" : "");
+	if (!sweep_figure_is_of(name, model))
+		return npu_fail(err, NPU_ERR_USAGE, "--%s %s: %s have no such figure", option, name,
+				model ? "steps of a model" : "runs of a kernel or program");
 	return sweep_figures[*figure].type != SWEEP_TEXT ||
 	       npu_fail(err, NPU_ERR_USAGE, "--%s %s: a word is neither more nor less", option, name);
 }
@@ -37,7 +42,7 @@ bool sweep_choose_figure(struct sweep_rows *r, const char *by, struct npu_error 
 	unsigned at = 0;
 	if (!by)
 		return true;
-	if (!sweep_figure_named("by", by, &f, err))
+	if (!sweep_figure_named(r->space, "by", by, &f, err))
 		return false;
 	while (at < r->nnames && strcmp(r->names[at], by) != 0)
 		at++;

@@ -18,8 +18,9 @@ char *sweep_folder(const struct cli *, const char *spec);
 void sweep_warn_of_changes(const struct sweep_space *);
 /* Tells on stderr what is not in a folder that should be, or has failed. */
 void sweep_warn_of_gaps(const struct sweep_rows *, const char *path);
-/* A figure that an option names, and that is a number. */
-bool sweep_figure_named(const char *option, const char *name, int *figure, struct npu_error *err);
+/* A figure that an option names, that is a number, and that points of the sweep can have. */
+bool sweep_figure_named(const struct sweep_space *, const char *option, const char *name, int *figure,
+			struct npu_error *err);
 /* Puts the figure of --by first among those of rows that are not read yet; NULL: it is as it is. */
 bool sweep_choose_figure(struct sweep_rows *, const char *by, struct npu_error *err);
 /* A number of an option into *out, which stays where it is not given. */

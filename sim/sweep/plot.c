@@ -538,7 +538,7 @@ static bool read_options(struct plot *p, const struct cli *cli)
 		return false;
 	p->against = cli_value(cli, "against");
 	if (p->against) {
-		if (!sweep_figure_named("against", p->against, &f, &p->err))
+		if (!sweep_figure_named(p->space, "against", p->against, &f, &p->err))
 			return false;
 		if (strcmp(p->against, p->rows.names[0]) == 0)
 			return npu_fail(&p->err, NPU_ERR_USAGE, "--against %s: that is what is made best", p->against);

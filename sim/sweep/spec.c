@@ -62,6 +62,9 @@ static bool read_figures(struct spec_reader *r, const yaml_node_t *node, char **
 			return spec_fail(r, item, "more than %u figures", most);
 		if (!check_figure(r, item, name))
 			return false;
+		for (unsigned k = 0; k < *n; k++)
+			if (strcmp(list[k], name) == 0)
+				return spec_fail(r, item, "%s stands there twice", name);
 		list[(*n)++] = spec_keep(name);
 	}
 	return true;
@@ -78,18 +81,18 @@ static bool read_count(struct spec_reader *r, const yaml_node_t *node, const cha
 	       spec_fail(r, node, "%s: 1 to %s would be right", what, npu_count_text(most).text);
 }
 
-/* What a search is about: a number, and each once. */
-static bool check_goals(struct spec_reader *r, const yaml_node_t *node)
+/* Of which more or less is better. */
+static bool read_goals(struct spec_reader *r, const yaml_node_t *node)
 {
-	char *const *goals = r->space->goals;
-	for (unsigned i = 0; i < r->space->ngoals; i++) {
-		const yaml_node_t *item = spec_at(r, node->data.sequence.items.start[i]);
-		if (sweep_figures[sweep_figure_find(goals[i])].type == SWEEP_TEXT)
-			return spec_fail(r, item, "search: %s is a word, neither more nor less", goals[i]);
-		for (unsigned k = 0; k < i; k++)
-			if (strcmp(goals[i], goals[k]) == 0)
-				return spec_fail(r, item, "search: %s stands there twice", goals[i]);
-	}
+	struct sweep_space *s = r->space;
+	if (s->ngoals)
+		return spec_fail(r, node, "a second pareto");
+	if (!read_figures(r, node, s->goals, &s->ngoals, SWEEP_GOALS))
+		return false;
+	for (unsigned i = 0; i < s->ngoals; i++)
+		if (sweep_figures[sweep_figure_find(s->goals[i])].type == SWEEP_TEXT)
+			return spec_fail(r, spec_at(r, node->data.sequence.items.start[i]),
+					 "pareto: %s is a word, neither more nor less", s->goals[i]);
 	return true;
 }
 
@@ -108,9 +111,7 @@ static bool read_search(struct spec_reader *r, const yaml_node_t *node)
 		     p++) {
 			const char *word = yaml_scalar(spec_at(r, p->key));
 			if (word && strcmp(word, "pareto") == 0) {
-				const yaml_node_t *goals = spec_at(r, p->value);
-				if (!read_figures(r, goals, s->goals, &s->ngoals, SWEEP_GOALS) ||
-				    !check_goals(r, goals))
+				if (!read_goals(r, spec_at(r, p->value)))
 					return false;
 			} else if (word && strcmp(word, "points") == 0) {
 				if (!read_count(r, spec_at(r, p->value), "points", SWEEP_MOST_POINTS, &s->budget))

@@ -90,6 +90,14 @@ printf '\xef\xbb\xbf' | cat - s.yaml >bom.yaml
 "$NPUSIM" sweep run bom.yaml -o s >out 2>err && grep -qx '8 points are in s already' err || fail "a byte order mark: $(cat err)"
 checks=$((checks + 1))
 
+# Figures that no point of it can have.
+for part in 'best s --by' 'plot s --by' 'plot s --against'; do
+    for figure in tokens_per_s ms_per_token; do
+        # shellcheck disable=SC2086
+        refuses 2 "--${part#* s --} $figure: runs of a kernel or program have no such figure" sweep $part $figure
+    done
+done
+
 # Charts.
 if command -v gnuplot >/dev/null; then
     "$NPUSIM" sweep plot s --by energy.total_uj --against dram.bus_bytes --x tile_m --y tile_n -o q >out 2>err || fail "plot: $(cat err)"

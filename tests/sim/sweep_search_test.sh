@@ -24,5 +24,19 @@ for keep in 3 30 60; do
     cmp whole.csv cut.csv || fail "cut after $keep records it ends otherwise"
     checks=$((checks + 2))
 done
+# Goals are numbers, each once, that points have.
+while IFS='~' read -r search column why; do
+    printf '%s\n' 'run: gemm' 'axes: {tile_m: [16, 32]}' "search: $search" >goal.yaml
+    refuses 2 "goal.yaml:3:$column: $why" sweep run goal.yaml
+done <<'END2'
+{pareto: [mac_utilization, bound]}~36~pareto: bound is a word, neither more nor less
+{pareto: [bound]}~19~pareto: bound is a word, neither more nor less
+{pareto: [cycles, cycles]}~27~cycles stands there twice
+{pareto: [cycles], pareto: [energy.total_uj]}~36~a second pareto
+{pareto: []}~9~search: pareto or {pareto: [cycles, sram.peak_bytes], points: 500} would be right
+{pareto: [cycles, tokens_per_s]}~27~tokens_per_s: runs of a kernel or program have no such figure
+END2
+printf '%s\n' 'run: gemm' 'axes: {tile_m: [16, 32]}' 'report: [cycles, bound, cycles]' >goal.yaml
+refuses 2 'goal.yaml:3:25: cycles stands there twice' sweep run goal.yaml
 [ $failures = 0 ] && echo "$checks checks of searches"
 [ $failures = 0 ]
