@@ -217,6 +217,13 @@ static void add_quoted(struct text *t, const char *value)
 	add(t, "'");
 }
 
+const char *sweep_quoted(const char *word, char *out, unsigned size)
+{
+	struct text t = { out, size, 0 };
+	add_quoted(&t, word);
+	return out;
+}
+
 /* As a shell takes it. */
 static void add_word(struct text *t, const char *key, const char *value)
 {

@@ -115,6 +115,8 @@ uint64_t sweep_shuffle(uint64_t i, uint64_t n, uint64_t seed);
 const char *sweep_command(const struct sweep_space *, uint64_t point, char *out, unsigned size);
 /* "npusim run gemv m=1 n=2048 --hw edge-1mb": `run` on the machine of a point; into `out`. */
 const char *sweep_command_on(const struct sweep_space *, uint64_t point, const char *run, char *out, unsigned size);
+/* A word as a shell takes it, in quotes, on one line of text whatever is in it; into `out`, of 4 bytes a byte and 4. */
+const char *sweep_quoted(const char *word, char *out, unsigned size);
 /* "flash_attention seq=512: 5 sram.size x 4 array = 20 points" */
 const char *sweep_title(const struct sweep_space *, char *out, unsigned size);
 

@@ -24,13 +24,8 @@ struct submission {
 
 static void quote(FILE *out, const char *text)
 {
-	fputc('\'', out);
-	for (; *text; text++)
-		if (*text == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*text, out);
-	fputc('\'', out);
+	char quoted[4 * PATH_MAX + 4];
+	fputs(sweep_quoted(text, quoted, sizeof quoted), out);
 }
 
 static bool commit(struct submission *s, struct output *out, const char *path)
@@ -129,9 +124,10 @@ static bool prepare(struct submission *s)
 	s->spec = realpath(s->cli->words[1], NULL);
 	if (!s->program || !s->spec)
 		return s->err.code ? false : npu_fail(&s->err, NPU_ERR_IO, "%s: %s", s->cli->words[1], strerror(errno));
-	if (strpbrk(s->folder, " \t\n\"'\\%"))
-		return npu_fail(&s->err, NPU_ERR_USAGE, "%s: sbatch takes no blanks, quotes or %% in a path",
-				s->folder);
+	for (const char *at = s->folder; *at; at++)
+		if ((unsigned char)*at <= ' ' || strchr("\"'\\%\x7f", *at))
+			return npu_fail(&s->err, NPU_ERR_USAGE, "%s: sbatch takes no blanks, quotes or %% in a path",
+					s->folder);
 	snprintf(s->array, sizeof s->array, "%s/array.sbatch", s->folder);
 	snprintf(s->merge, sizeof s->merge, "%s/merge.sbatch", s->folder);
 	return write_array(s) && write_merge(s);
@@ -185,19 +181,20 @@ static bool submit(struct submission *s)
 	return true;
 }
 
-/* parallel reads -q ARGUMENTS as they are; a shard that fails is told by the merge, as a point that is missing. */
+/* parallel replaces {} and more in a command, but not in what it puts in; with -q that is quoted, with -0 a line break is
+ * part of it. A shard that fails is told by the merge, as a point that is missing. */
 static void print_parallel(const struct submission *s, const char *options)
 {
 	uint64_t processors = sweep_processors(), jobs = cli_value(s->cli, "jobs") ? s->jobs : 1;
-	printf("without Slurm:\n  parallel -q -j %llu ",
-	       (unsigned long long)(processors > jobs ? processors / jobs : 1));
-	quote(stdout, s->program);
-	printf(" sweep run ");
-	quote(stdout, s->spec);
-	printf(" -o ");
-	quote(stdout, s->folder);
-	printf(" --shard {}/%llu -j %llu%s%s ::: $(seq %llu); ", (unsigned long long)s->shards,
+	const char *const inputs[] = { s->program, s->spec, s->folder };
+	printf("without Slurm:\n  parallel -0 -q -j %llu {2} sweep run {3} -o {4} --shard {1}/%llu -j %llu%s%s ::: $(seq %llu)",
+	       (unsigned long long)(processors > jobs ? processors / jobs : 1), (unsigned long long)s->shards,
 	       (unsigned long long)jobs, *options ? " " : "", options, (unsigned long long)s->shards);
+	for (unsigned i = 0; i < 3; i++) {
+		printf(" ::: ");
+		quote(stdout, inputs[i]);
+	}
+	printf("; ");
 	quote(stdout, s->program);
 	printf(" sweep merge ");
 	quote(stdout, s->folder);

@@ -313,7 +313,7 @@ checks=$((checks + 8))
 "$NPUSIM" sweep submit s.yaml -o cluster --slurm --dry-run --shards 4 --array-limit 2 -j 2 >out || fail 'submit'
 grep -q '^#SBATCH --array=1-4%2$' cluster/array.sbatch && grep -q -- '--shard "$SLURM_ARRAY_TASK_ID/4" -j 2$' cluster/array.sbatch ||
     fail "$(cat cluster/array.sbatch)"
-grep -q "parallel -q .* --shard {}/4 -j 2 ::: \$(seq 4); .* sweep merge '" out || fail "$(cat out)"
+grep -q "parallel -0 -q .* --shard {1}/4 -j 2 ::: \$(seq 4) ::: .*; .* sweep merge '" out || fail "$(cat out)"
 refuse 2 "$PWD/one holds results of another sweep; another folder (-o) would be right" submit s.yaml -o one --slurm --dry-run
 for i in 1 2 3; do SLURM_ARRAY_TASK_ID=$i bash cluster/array.sbatch >/dev/null 2>&1 || fail "task $i"; done
 bash cluster/merge.sbatch >out 2>err && fail 'a merge without the last shard says nothing'

@@ -3,9 +3,10 @@
 # Options of npusim sweep: none is ignored, no output takes away what a sweep is made of, scripts hold for any path, charts are of what
 # was asked for and end for axes of any length.
 . "$SRC/tests/support/cli.sh"
-mkdir "a b's"
-printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {tile_m: [16, 32], tile_n: [16, 32], sram.size: [512KiB, 1MiB]}' >"a b's/s.yaml"
-cp "a b's/s.yaml" s.yaml
+odd="a b's {} {1} {.} {= \$_=1 =}"$'\n\xff'
+mkdir "$odd"
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64}' 'axes: {tile_m: [16, 32], tile_n: [16, 32], sram.size: [512KiB, 1MiB]}' >"$odd/s.yaml"
+cp "$odd/s.yaml" s.yaml
 sed 's/32\]/64]/' s.yaml >other.yaml
 "$NPUSIM" sweep run s.yaml -q -o s >/dev/null || fail 's'
 
@@ -43,20 +44,26 @@ checks=$((checks + 3))
 # submit: not into a folder of another sweep; the line without Slurm, as it stands, for any path.
 "$NPUSIM" sweep submit other.yaml -o s --dry-run >out 2>err && fail 'submit into a folder of another sweep'
 grep -qx "npusim: $PWD/s holds results of another sweep; another folder (-o) would be right" err && [ ! -e s/array.sbatch ] || fail "$(cat err)"
-"$NPUSIM" sweep submit "a b's/s.yaml" -o "s" --dry-run --shards 2 -j 2 >out 2>err || fail "the same sweep elsewhere: $(cat err)"
-"$NPUSIM" sweep submit "a b's/s.yaml" -o p --dry-run --shards 2 -j 3 >out || fail 'submit'
-grep -q ' --shard {}/2 -j 3 ::: ' out || fail "-j is dropped: $(cat out)"
+"$NPUSIM" sweep submit "$odd/s.yaml" -o "s" --dry-run --shards 2 -j 2 >out 2>err || fail "the same sweep elsewhere: $(cat err)"
+"$NPUSIM" sweep submit "$odd/s.yaml" -o 'p{}{1}' --dry-run --shards 2 -j 3 >out || fail 'submit'
+grep -q ' --shard {1}/2 -j 3 ::: ' out || fail "-j is dropped: $(cat out)"
 if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
     (cd / && bash -c "$(tail -n 1 "$folder/out")") >done 2>err </dev/null || fail "the line for GNU parallel: $(cat err)"
     grep -q '8 points: 8 run' done || fail "the line for GNU parallel: $(cat done)"
     checks=$((checks + 1))
 fi
+# The scripts as tasks run them.
+rm -f 'p{}{1}'/points-*
+for task in 1 2; do
+    (cd / && SLURM_ARRAY_TASK_ID=$task bash "$folder/p{}{1}/array.sbatch") >done 2>err </dev/null || fail "task $task: $(cat err)"
+done
+(cd / && bash "$folder/p{}{1}/merge.sbatch") >done 2>err && grep -q '8 points: 8 run' done || fail "the tasks of an array: $(cat done err)"
 # What it does, without it: a shard that is not there is told.
 merge=$(tail -n 1 out | sed 's/.*; //')
-rm -rf p && mkdir p && cp s/sweep.json p/
+rm -rf p* && mkdir 'p{}{1}' && cp s/sweep.json 'p{}{1}/'
 bash -c "$merge" >done 2>err && fail 'missing points are no failure'
 grep -q '8 of 8 points are missing' err || fail "$(cat done err)"
-checks=$((checks + 5))
+checks=$((checks + 8))
 
 # Specifications: values that are one, names that are two things, a byte order mark.
 printf '%s\n' 'run: gemm' 'axes: {sram.size: [1MiB, 1024KiB, 1048576]}' >w.yaml
