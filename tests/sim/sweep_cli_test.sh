@@ -73,9 +73,9 @@ refuse 2 's.yaml:5:10: unknown figure cylces; did you mean cycles?' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'report: [bound, cycles]'
 refuse 2 's.yaml:5:9: report: the first figure is what is made best, and bound is a word' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'search: {pareto: [cycles, bound]}'
-refuse 2 's.yaml:5:27: search: bound is a word, neither more nor less' run s.yaml
+refuse 2 's.yaml:5:27: pareto: bound is a word, neither more nor less' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'search: {pareto: [cycles, cycles]}'
-refuse 2 's.yaml:5:27: search: cycles stands there twice' run s.yaml
+refuse 2 's.yaml:5:27: cycles stands there twice' run s.yaml
 spec 'axes: {tile_q: [32, 64]}' 'seed: 3'
 refuse 2 's.yaml:5:7: seed: a sample or a search has one; a whole grid is what it is' run s.yaml
 spec 'axes: {tile_q: [32, 64], tile_kv: [32, 64]}' 'where: [tile_q <= 32, tile_k >= 64]'
