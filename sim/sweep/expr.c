@@ -406,12 +406,19 @@ static struct expr_value evaluate(const struct evaluation *v, unsigned at)
 		return truth(false);
 	if (n->kind == OR && holds)
 		return truth(true);
-	struct expr_value b = evaluate(v, n->b);
+	/* A word may stand in memory that the next value is put into. */
+	char *kept = a.text && v->e->nodes[n->b].kind == NAME ? strdup(a.text) : NULL;
+	if (kept)
+		a.text = kept;
+	struct expr_value b = evaluate(v, n->b), result;
 	if (n->kind == AND || n->kind == OR)
-		return truth(!b.text && b.number != 0 && !isnan(b.number));
-	if (n->kind >= LE)
-		return compare(n->kind, a, b);
-	return (struct expr_value){ .number = arithmetic(n->kind, a.number, b.number, v->divides) };
+		result = truth(!b.text && b.number != 0 && !isnan(b.number));
+	else if (n->kind >= LE)
+		result = compare(n->kind, a, b);
+	else
+		result = (struct expr_value){ .number = arithmetic(n->kind, a.number, b.number, v->divides) };
+	free(kept);
+	return result;
 }
 
 /* ---- what can never hold ---- */

@@ -34,7 +34,7 @@ typedef enum expr_kind expr_kinds(void *context, unsigned name);
  * with. The error is as of expr_parse(). */
 bool expr_check(const struct expr *, expr_kinds *, void *context, struct npu_error *err);
 /* Whether it holds; `value` tells the values of names by number. What divides by 0, or compares what is not there, does
- * not hold. Of the former *divides (may be NULL) becomes true. A word that is a number equals that number. */
+ * not hold. A value's text is looked at before the next one is asked for. Of the former *divides (may be NULL) becomes true. A word that is a number equals that number. */
 typedef struct expr_value expr_values(void *context, unsigned name);
 bool expr_holds(const struct expr *, expr_values *, void *context, bool *divides);
 /* The number or word that a person wrote as a value: sizes become bytes, k is 1,024. The text is not copied. */

@@ -95,6 +95,19 @@ for key in activation_port weight_port; do
     { cat port.yaml && echo "where: matrix.$key == $port && tile_m == 16"; } >port2.yaml
     rm -rf port2 && "$NPUSIM" sweep run port2.yaml -q -o port2 >out 2>err && grep -q '^1 run, 1 not legal (1: where)' out || fail "where: matrix.$key == $port: $(cat out err)"
 done
+# Two names of words: each has its own.
+printf '%s\n' 'run: flash_attention' 'with: {seq: 64, heads: 1}' 'axes: {a: {zip: {tile_q: [16, 32], tile_kv: [16, 16]}}, b: {zip: {matrix.rows: [16, 32], matrix.cols: [16, 32]}}, mask: [none, causal], buffering: [single, double]}' >two.yaml
+for pair in 'mask == buffering:0' 'mask != buffering:16' 'a == b:4' 'a != b:12' 'dram.part == matrix.dataflow:0' 'mask == mask:16'; do
+    { cat two.yaml && echo "where: ${pair%:*}"; } >two2.yaml
+    if [ "${pair##*:}" = 0 ]; then
+        "$NPUSIM" sweep run two2.yaml -q -o two2 >out 2>err
+        grep -Eq "excludes all 16 points|no point is legal" err || fail "$pair: $(cat out err)"
+        checks=$((checks + 1))
+    else
+        is "points where ${pair%:*}" "$("$NPUSIM" sweep run two2.yaml -q -o two2 2>&1 | sed -n '2s/ run.*//p')" "${pair##*:}"
+    fi
+    rm -rf two2
+done
 # YAML takes a tag away, and with a blank behind it without a word: the condition would be its own opposite.
 for condition in '!(tile_m == 16)' '! (tile_m == 16)' '! "tile_m == 16"'; do
     printf '%s\n' '# é' 'run: gemm' 'axes: {tile_m: [16, 32]}' "where: $condition" >tag.yaml
