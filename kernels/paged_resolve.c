@@ -217,11 +217,16 @@ static void derive(const struct npu_kernel *k, struct npu_args *args, const char
 		args->value[i] = value;
 }
 
+/* Most load channels that two tiles keep busy. */
+enum { PAIR = 2 };
+
 static bool choose_tiles(const struct npu_kernel *k, const struct npu_capacity *capacity, struct npu_args *args,
 			 struct npu_error *err)
 {
 	struct paged p = paged_of(k, args);
-	const struct tile_dim decode[] = { { "tile_kv", p.seq, WIDEST_KV } };
+	/* In fp16 a gather of both is long enough with half of that, and less remains to be done at the end. */
+	bool half = p.mode == PAGED_PLAIN && p.together && capacity->load_channels <= PAIR && p.page <= WIDEST_KV / 2;
+	const struct tile_dim decode[] = { { "tile_kv", p.seq, half ? WIDEST_KV / 2 : WIDEST_KV } };
 	const struct tile_dim prefill[] = { { "tile_q", p.chunk, 0 }, { "tile_kv", p.seq, 0 } };
 	if (k == &npu_decode_attention_paged)
 		return tiles_resolve(k, capacity, args, decode, 1, try_decode, decode_cost, err);
@@ -263,9 +268,6 @@ static bool take_gather(const struct npu_kernel *k, const struct npu_capacity *c
 	*args = chosen;
 	return true;
 }
-
-/* Where there are more load channels than a PAIR. */
-enum { PAIR = 2 };
 
 /* Together where that is possible, in tiles of which two fit. But where the vector engine and the array take longer
  * than the DMA they are kept one tile ahead of each other, which v with a tile of its own allows: int4, and whatever
@@ -331,6 +333,9 @@ static bool try_heads(const struct npu_kernel *k, const struct npu_capacity *cap
 	struct npu_args chosen = *args;
 	uint64_t kv_heads = (uint64_t)npu_arg(k, args, "kv_heads", 1), page = (uint64_t)npu_arg(k, args, "page", 1);
 	uint64_t keys = tiles_of(t->room / t->heads, page) * page;
+	/* Long gathers at a time meet in banks; one of a long page is enough. */
+	if (t->gather == PAGED_TOGETHER && page > WIDEST_KV / 4)
+		return false;
 	derive(k, &chosen, "gather", t->gather);
 	derive(k, &chosen, "heads_at_once", (int64_t)tiles_of(kv_heads, tiles_of(kv_heads, t->heads)));
 	derive(k, &chosen, "tile_kv", (int64_t)keys);
