@@ -224,9 +224,16 @@ static bool is_ruled_out(const struct tuning *t, const struct tune_candidate *c)
 	return c->state != TUNE_TRIED && t->nsimulated && c->bound >= (double)t->list[t->best].cycles;
 }
 
+static bool go_on(struct tuning *t, const struct tune_watch *watch, unsigned built, unsigned building, unsigned most)
+{
+	if (watch && !t->stopped)
+		t->stopped = !watch->go_on(watch->ctx, t, built, building, most);
+	return !t->stopped;
+}
+
 /* All that may be better than the kernel's own choice, in the order of the closed form until enough is built. Of those of one program
  * one stays. */
-static bool build_all(struct tuning *t, struct npu_error *err)
+static bool build_all(struct tuning *t, unsigned most, const struct tune_watch *watch, struct npu_error *err)
 {
 	struct tune_candidate **list = malloc(t->n * sizeof *list);
 	uint64_t insns = 0;
@@ -236,7 +243,7 @@ static bool build_all(struct tuning *t, struct npu_error *err)
 	for (unsigned i = 0; i + 1 < t->n; i++)
 		list[n++] = &t->list[i];
 	qsort(list, n, sizeof *list, by_closed_form);
-	for (unsigned i = 0; i < n && insns < BUILT_INSNS; i++)
+	for (unsigned i = 0; i < n && insns < BUILT_INSNS && go_on(t, watch, i, n, most); i++)
 		if (!is_ruled_out(t, list[i]))
 			build(t, list[i], &insns);
 	for (unsigned i = 0; i < t->n; i++)
@@ -330,9 +337,11 @@ static bool choose(struct tuning *t, struct residual *r, unsigned most, unsigned
 	return *n > 0;
 }
 
-static bool search(struct tuning *t, unsigned most, unsigned parallel, struct npu_error *err)
+static bool search(struct tuning *t, unsigned most, unsigned parallel, const struct tune_watch *watch, struct npu_error *err)
 {
 	unsigned batch[BATCH], n = 0;
+	if (t->stopped)
+		return t->nsimulated || npu_fail(err, NPU_ERR_USAGE, "%s: stopped before anything was simulated", t->kernel->name);
 	struct residual *r = calloc(1, sizeof *r);
 	if (!r)
 		return out_of_memory(err);
@@ -355,7 +364,7 @@ static bool search(struct tuning *t, unsigned most, unsigned parallel, struct np
 			struct residual_point p = place(t, c);
 			residual_add(r, &p, log_ratio(c));
 		}
-		if (!ok || !choose(t, r, most, batch, &n))
+		if (!ok || !go_on(t, watch, t->n, t->n, most) || !choose(t, r, most, batch, &n))
 			break;
 	}
 	free(r);
@@ -384,7 +393,7 @@ static unsigned tenth_of(const struct tuning *t)
 }
 
 bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_args *named, const struct config *config, unsigned most,
-	  unsigned parallel, struct npu_error *err)
+	  unsigned parallel, const struct tune_watch *watch, struct npu_error *err)
 {
 	unsigned room = 0;
 	*t = (struct tuning){ .kernel = kernel, .config = config };
@@ -393,11 +402,11 @@ bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_ar
 		return npu_fail(err, NPU_ERR_USAGE, "%s: tiles and buffering are all named; nothing is left to tune", kernel->name);
 	if (!kernel->expect)
 		return npu_fail(err, NPU_ERR_USAGE, "%s does not tell its traffic (expect), so nothing can be ruled out", kernel->name);
-	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err) || !simulate_own(t, err) || !build_all(t, err))
+	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err) || !simulate_own(t, err))
 		return false;
 	if (!most)
 		most = tenth_of(t);
-	if (!search(t, most, parallel, err))
+	if (!build_all(t, most, watch, err) || !search(t, most, parallel, watch, err))
 		return false;
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct tune_candidate *c = &t->list[i];

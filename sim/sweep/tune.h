@@ -27,6 +27,14 @@ struct tune_candidate {
 	uint64_t cycles;      /* once simulated */
 };
 
+struct tuning;
+/* Told as it goes on: of `building` programs `built`, then again after each few simulations, at most `most`. False: what is in flight is
+ * finished, nothing more begun. */
+struct tune_watch {
+	void *ctx;
+	bool (*go_on)(void *ctx, const struct tuning *, unsigned built, unsigned building, unsigned most);
+};
+
 struct tuning {
 	const struct npu_kernel *kernel;
 	const struct config *config;
@@ -43,13 +51,15 @@ struct tuning {
 	unsigned pruned; /* by their bound no better than the best */
 	unsigned left;   /* by their estimate no better, or too long to be built */
 	unsigned best;
+	bool stopped;    /* by its watch: what is left was not looked at */
 };
 
 /* `named` holds what a person gave. At most `most` simulations, TUNE_MOST or fewer; 0: a tenth of the legal combinations of tiles and
  * buffering, orders of loops not counted, TUNE_MOST at most, 5 where there are fewer than 50, and of fewer than 20 all. Fewer than that
- * where no other is likely to be better. False with an error: nothing is free, nothing is legal, the kernel has no closed form. tune_fini() also after that. */
+ * where no other is likely to be better. False with an error: nothing is free, nothing is legal, the kernel has no closed form, it was stopped before
+ * anything was simulated. The watch may be NULL. tune_fini() also after that. */
 bool tune(struct tuning *, const struct npu_kernel *, const struct npu_args *named, const struct config *, unsigned most,
-	  unsigned parallel, struct npu_error *err);
+	  unsigned parallel, const struct tune_watch *, struct npu_error *err);
 void tune_fini(struct tuning *);
 
 #endif
