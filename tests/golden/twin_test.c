@@ -61,11 +61,11 @@ END_TEST
 START_TEST(a_word_that_two_rows_share_is_read_once)
 {
 	struct hw hw = configured("server", NULL, 0);
-	/* one fold: load 256 rows x 128 B / 256 B, stream 127 rows, latency 254; rows of 65 B lie densely and conflict
+	/* one fold: load 256 rows x 128 B / 512 B, stream 127 rows, latency 254; rows of 65 B lie densely and conflict
 	 * with nobody */
 	ck_assert_uint_eq(
 	    cycles_of(&hw, "matmul acc:0x0, sram:0x0, sram:0x80000 m=127 n=65 k=127 a_type=int8 b_type=int8\n"),
-	    128 + 127 + 254);
+	    64 + 127 + 254);
 }
 END_TEST
 
