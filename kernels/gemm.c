@@ -35,6 +35,9 @@ enum order { OUTPUT, WEIGHT, ACTIVATION };
 
 /* Columns and rows of a tile of int4: 128 columns are 64 bytes, too short a run of DRAM, and A passes once for them. */
 enum { WIDEST_INT4 = 512 };
+/* Such tiles are widened as long as 8 times as many of them remain as of others: where the array is the bound, what the first one
+ * takes to load is all that widening brings. */
+enum { TILES_PER_WIDE = 8 };
 
 /* Buffers for scales of channels; scale_slots() says why there are so many. */
 enum { SCALE_SLOTS = RING_BUFFERS + 3 };
@@ -393,7 +396,7 @@ static struct tile_cost cost(const struct npu_capacity *c, const struct npu_args
 	return (struct tile_cost){
 		.dram = dram,
 		.array = tile_steps(c, g.m, g.tile_m, g.n, g.tile_n, g.k, g.tile_k),
-		.tiles = g.down * g.across * g.deep,
+		.tiles = g.down * g.across * g.deep / TILES_PER_WIDE,
 		.second = linear_raw(&g.linear) ? second_accumulator(&g, c, dram, stores) : 0,
 	};
 }

@@ -218,7 +218,8 @@ static const struct {
 	{ "server", "flash_attention", "tile_q=128", "tile_kv", 128 },
 	{ "server", "qk_tiled", "", "tile_q", 128 },
 	{ "server", "attention", "", "tile_kv", 128 },
-	/* Rows of 256 bytes of int4, as long as 8 tiles remain and acc has its pair. */
+	/* Rows of 256 bytes of int4, as long as 64 tiles remain and acc has its pair. */
+	{ "edge-1mb", "gemm", "m=16 n=1024 k=2048 weights=int4", "tile_n", 256 },
 	{ "edge-1mb", "gemm", "m=16 n=4096 k=4096 weights=int4", "tile_n", 512 },
 	{ "edge-1mb", "gemm", "m=16 n=4096 k=4096 weights=int4", "tile_k", 512 },
 	{ "edge-1mb", "gemm", "m=512 n=1024 k=1024 weights=int4", "tile_n", 256 },
