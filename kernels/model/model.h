@@ -10,25 +10,36 @@
 
 enum model_phase { MODEL_DECODE, MODEL_PREFILL };
 enum model_type { MODEL_FP16, MODEL_INT8, MODEL_INT4 };
+/* Elements of a token that share a scale in a quantised cache: a head, all heads, half a head. */
+enum model_kv_group { MODEL_KV_HEAD, MODEL_KV_TOKEN, MODEL_KV_HALF };
 
 /* What is asked of a model. */
 struct model_ask {
 	enum model_phase phase;
 	uint32_t context; /* decode: positions that a new token sees, its own included; prefill: tokens of the prompt */
 	uint32_t batch;   /* sequences, each of `context` */
+	uint32_t context_min; /* decode: of the shortest of the batch, those between are drawn; 0: all have `context` */
+	uint32_t chunk;       /* prefill: tokens of the prompt that are new, its last ones, the others are cached; 0: all are */
 	enum model_type weights;
 	uint32_t group; /* weights along k that share a scale; 0: all of a column do */
 	enum model_type kv;
+	enum model_kv_group kv_group;
 	uint32_t page;    /* tokens a page of the KV cache */
 	bool kv_apart;    /* K of all pages before V of all pages, else side by side in a page */
-	bool page_named, layout_named; /* asked for by name, not by default */
+	/* asked for by name, not by default */
+	bool page_named, layout_named, group_named, kv_group_named, context_min_named, chunk_named;
 	bool kv_to_array; /* a quantised cache goes to the array as it is, else the vector engine makes fp16 of it */
 };
 
-/* Tokens that a step takes: one a sequence, or the prompt. */
+/* New tokens of a sequence: one, or the prompt, or the last chunk of it. */
+static inline uint32_t model_chunk(const struct model_ask *ask)
+{
+	return ask->phase == MODEL_DECODE ? 1 : ask->chunk ? ask->chunk : ask->context;
+}
+/* Tokens that a step takes, of all sequences. */
 static inline uint64_t model_tokens(const struct model_ask *ask)
 {
-	return ask->phase == MODEL_PREFILL ? (uint64_t)ask->batch * ask->context : ask->batch;
+	return (uint64_t)ask->batch * model_chunk(ask);
 }
 
 /* `count` tensors of k x n; k of vectors is 1. */
@@ -50,7 +61,7 @@ uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *
 /* Elements of a quantised latent that share a scale. */
 enum { MODEL_LATENT_GROUP = 64 };
 
-/* What the cache of one layer keeps of one token: K and V with a scale (fp16) a head of each, or the latent, with a
+/* What the cache of one layer keeps of one token: K and V with scales (fp16) of each as kv_group has them, or the latent, with a
  * scale for each MODEL_LATENT_GROUP elements where it is quantised. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
 /* Whole pages of all layers and sequences, of a latent whole rows; a windowed layer keeps its window. UINT64_MAX where that would be more. */

@@ -145,6 +145,8 @@ static void cache(struct model_op *op, const struct model_ask *ask)
 		arg(op, "kv_layout=kv_page_head");
 	if (ask->kv_to_array)
 		arg(op, "dequant=matrix");
+	if (ask->kv_group != MODEL_KV_HEAD)
+		arg(op, "kv_group=%s", ask->kv_group == MODEL_KV_TOKEN ? "token" : "half");
 }
 
 static void attend_decode(struct build *b, uint64_t seen)
@@ -153,9 +155,12 @@ static void attend_decode(struct build *b, uint64_t seen)
 	struct model_op *op = begin(b, "attention (paged)", "decode_attention_paged", 1);
 	arg(op, "batch=%" PRIu32, ask->batch);
 	arg(op, "seq=%" PRIu64, seen);
+	if (ask->context_min && ask->context_min < seen)
+		arg(op, "seq_min=%" PRIu32, ask->context_min);
+	else
+		op->along = "batch";
 	attention_shape(op, b->t);
 	cache(op, ask);
-	op->along = "batch";
 }
 
 static void attend(struct build *b, bool windowed)
@@ -171,15 +176,19 @@ static void attend(struct build *b, bool windowed)
 		struct model_op *op = begin(b, "attention (paged)", "prefill_attention_paged", 1);
 		arg(op, "batch=%" PRIu32, ask->batch);
 		arg(op, "seq=%" PRIu32, ask->context);
-		arg(op, "chunk=%" PRIu32, ask->context);
+		arg(op, "chunk=%" PRIu32, model_chunk(ask));
 		attention_shape(op, t);
 		cache(op, ask);
 		op->along = "heads";
 		return;
 	}
+	/* Keys before the window of the first new token are not looked at. */
+	uint64_t keys = least(ask->context, (uint64_t)model_chunk(ask) + seen - 1);
 	struct model_op *op = begin(b, "attention (window)", "flash_attention", ask->batch);
 	attention_shape(op, t);
-	arg(op, "seq=%" PRIu32, ask->context);
+	arg(op, "seq=%" PRIu64, keys);
+	if (keys != model_chunk(ask))
+		arg(op, "seq_q=%" PRIu32, model_chunk(ask));
 	arg(op, "mask=window");
 	arg(op, "window=%" PRIu64, seen);
 	op->along = "heads";
@@ -251,12 +260,14 @@ static void latent_attention(struct build *b)
 	if (ask->phase == MODEL_DECODE) {
 		latent_decode(b);
 	} else {
-		/* Keys and values of every head; values are padded to the length of keys, as one kernel takes them. */
-		project(b, "kv_b_proj", 1, b->tokens, (uint64_t)t->heads * (t->nope_dim + t->v_dim), t->kv_rank, false);
+		/* Keys and values of every head, of cached tokens, too; values are padded to the length of keys, as one kernel takes them. */
+		project(b, "kv_b_proj", 1, (uint64_t)ask->batch * ask->context, (uint64_t)t->heads * (t->nope_dim + t->v_dim), t->kv_rank, false);
 		struct model_op *op = begin(b, "attention", "flash_attention", ask->batch);
 		arg(op, "heads=%" PRIu32, t->heads);
 		arg(op, "head_dim=%" PRIu32, t->head_dim);
 		arg(op, "seq=%" PRIu32, ask->context);
+		if (ask->context != model_chunk(ask))
+			arg(op, "seq_q=%" PRIu32, model_chunk(ask));
 		arg(op, "mask=causal");
 	}
 	project(b, "o_proj", 1, b->tokens, t->hidden, (uint64_t)t->heads * t->v_dim, t->o_bias);
@@ -391,6 +402,13 @@ static void notes(struct build *b)
 		note(b, "num_key_value_heads is not given: %" PRIu32 ", the default of %s models", t->kv_heads, t->family);
 	if (t->quantized[0])
 		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
+	bool windowed = false;
+	for (unsigned i = 0; i < b->plan->nsections; i++)
+		windowed |= b->plan->sections[i].windowed;
+	if (windowed && b->ask->phase == MODEL_PREFILL)
+		note(b, "layers with a window take keys and values of a prompt in fp16 as they are made: their cache is not written");
+	if (t->kv_rank && b->ask->phase == MODEL_PREFILL && b->ask->kv != MODEL_FP16)
+		note(b, "the latent of a prompt is written in fp16: it is not quantised on the way");
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another");
 	if (t->predict_layers)
@@ -429,6 +447,21 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 				"%s: has no effect on the latent cache of %s, one row a token that follow one another without "
 				"pages",
 				ask->page_named ? "page" : "kv_layout", t->family);
+	if (ask->kv_group_named && (t->kv_rank || ask->kv == MODEL_FP16))
+		return npu_fail(err, NPU_ERR_VALUE, "kv_group: has no effect %s%s",
+				t->kv_rank ? "on the latent cache of " : "with kv=fp16, only with int8 or int4",
+				t->kv_rank ? t->family : "");
+	if (ask->group_named && ask->weights == MODEL_FP16)
+		return npu_fail(err, NPU_ERR_VALUE, "group: has no effect with weights=fp16, only with int8 or int4");
+	if (ask->chunk_named && (ask->phase == MODEL_DECODE || ask->chunk > ask->context))
+		return npu_fail(err, NPU_ERR_VALUE, "chunk=%" PRIu32 ": %s", ask->chunk,
+				ask->phase == MODEL_DECODE ? "has no effect with phase=decode, which takes one token a sequence"
+							   : "a prompt of context= tokens has no more new ones than it is long");
+	if (ask->context_min_named && (ask->phase == MODEL_PREFILL || t->kv_rank || ask->context_min > ask->context))
+		return npu_fail(err, NPU_ERR_VALUE, "context_min=%" PRIu32 ": %s", ask->context_min,
+				ask->phase == MODEL_PREFILL ? "has no effect with phase=prefill, whose prompts are alike"
+				: t->kv_rank ? "a latent cache has sequences of one length"
+					     : "the shortest sequence is not longer than the longest, context=");
 	if (ask->kv_to_array && ask->kv == MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE,
 				"dequant=matrix: has no effect with kv=fp16, only with int8 or int4");

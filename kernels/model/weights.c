@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a model, and what they and its caches take. */
 #include "kernels/model/model.h"
+#include "kernels/paged.h"
 
 #include <string.h>
 
@@ -173,17 +174,32 @@ uint64_t model_weight_bytes(const struct transformer *t, const struct model_ask 
 	return sum_all(t, model_tensor_bytes, ask);
 }
 
+/* Scales of K and V of a token, or of its latent. */
+static uint64_t kv_scales(const struct transformer *t, const struct model_ask *ask)
+{
+	if (t->kv_rank)
+		return (t->kv_rank + t->rope_dim + MODEL_LATENT_GROUP - 1) / MODEL_LATENT_GROUP;
+	switch (ask->kv_group) {
+	case MODEL_KV_TOKEN:
+		return 2;
+	case MODEL_KV_HALF:
+		return 4 * (uint64_t)t->kv_heads;
+	case MODEL_KV_HEAD:
+		break;
+	}
+	return 2 * (uint64_t)t->kv_heads;
+}
+
 /* A latent has no heads: its one part is a token's kv_rank + rope_dim elements. */
 uint64_t model_kv_token_bytes(const struct transformer *t, const struct model_ask *ask)
 {
 	uint64_t parts = t->kv_rank ? 1 : 2 * (uint64_t)t->kv_heads;
 	uint64_t dim = t->kv_rank ? t->kv_rank + t->rope_dim : t->head_dim;
-	uint64_t scales = 2 * (t->kv_rank ? (dim + MODEL_LATENT_GROUP - 1) / MODEL_LATENT_GROUP : 1);
 	switch (ask->kv) {
 	case MODEL_INT8:
-		return parts * (dim + scales);
+		return parts * dim + 2 * kv_scales(t, ask);
 	case MODEL_INT4:
-		return parts * ((dim + 1) / 2 + scales);
+		return parts * ((dim + 1) / 2) + 2 * kv_scales(t, ask);
 	case MODEL_FP16:
 		break;
 	}
@@ -203,15 +219,27 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
+/* Pages of all sequences of a layer that keeps `tokens` of a context at most, and of the shortest one `least`. */
+static uint64_t layer_pages(const struct model_ask *ask, uint64_t page, uint64_t tokens, uint64_t least)
+{
+	/* A window that does not begin with a page needs part of one more. */
+	uint64_t more = tokens < ask->context && tokens % page == 0, total = 0;
+	struct paged p = { .batch = ask->batch, .seq = tokens, .seq_min = least, .seed = 1 };
+	if (least == tokens)
+		return product(ask->batch, (tokens + page - 1) / page + more);
+	for (uint64_t b = 0; b < ask->batch; b++)
+		total += (paged_length(&p, b) + page - 1) / page + more;
+	return total;
+}
+
 uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask)
 {
 	uint64_t token = model_kv_token_bytes(t, ask), total = 0;
 	uint32_t page = t->kv_rank ? 1 : ask->page; /* rows of a latent follow one another */
 	for (uint32_t i = 0; i < t->layers; i++) {
-		uint64_t tokens = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
-		/* Whole pages; a window that does not begin with a page needs part of one more. */
-		uint64_t pages = (tokens + page - 1) / page + (tokens < ask->context && tokens % page == 0);
-		total = sum_of(total, product((uint64_t)ask->batch * pages, page * token));
+		uint32_t keeps = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
+		uint32_t least = ask->context_min && ask->context_min < keeps ? ask->context_min : keeps;
+		total = sum_of(total, product(layer_pages(ask, page, keeps, least), page * token));
 	}
 	return total;
 }

@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 enum { CONFIG_MAX = 16 << 20 };
-enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE, KV_LAYOUT, DEQUANT, TILE };
+enum { PHASE, CONTEXT, BATCH, WEIGHTS, GROUP, KV, PAGE, KV_LAYOUT, DEQUANT, TILE, KV_GROUP, CONTEXT_MIN, CHUNK };
 
 static const char *const phases[] = { "decode", "prefill", NULL };
 static const char *const types[] = { "fp16", "int8", "int4", NULL };
 static const char *const groups[] = { "channel", "32", "64", "128", NULL };
 static const char *const layouts[] = { "page_head_kv", "kv_page_head", NULL };
+static const char *const kv_groups[] = { "head", "token", "half", NULL }; /* enum model_kv_group */
 static const char *const dequants[] = { "vector", "matrix", NULL };
 static const char *const tiles[] = { "auto", "kernel", NULL };
 static const uint32_t group_sizes[] = { 0, 32, 64, 128 };
@@ -31,19 +32,25 @@ static const struct npu_param params[] = {
 		    .meaning = "one new token a sequence, or the whole prompt" },
 	[CONTEXT] = { .name = "context", .initial = 1024, .min = 1, .max = 1048575, .unit = "token",
 		      .meaning = "positions that a new token sees, its own included; tokens of the prompt" },
-	[BATCH] = { .name = "batch", .initial = 1, .min = 1, .max = 4096, .unit = "sequence", .meaning = "sequences" },
+	[BATCH] = { .name = "batch", .initial = 1, .min = 1, .max = 1024, .unit = "sequence", .meaning = "sequences" },
 	[WEIGHTS] = { .name = "weights", .type = NPU_PARAM_CHOICE, .choices = types, .unit = "",
 		      .meaning = "type of the weights" },
 	[GROUP] = { .name = "group", .type = NPU_PARAM_CHOICE, .choices = groups, .derived = true, .unit = "",
 		    .meaning = "weights that share a scale: a column, or so many of k; default 128 for int4, channel for int8" },
 	[KV] = { .name = "kv", .type = NPU_PARAM_CHOICE, .choices = types, .unit = "", .meaning = "type of the KV cache" },
-	[PAGE] = { .name = "page", .initial = 16, .min = 1, .max = 4095, .unit = "token", .meaning = "tokens a page" },
+	[PAGE] = { .name = "page", .initial = 16, .min = 1, .max = 1024, .unit = "token", .meaning = "tokens a page" },
 	[KV_LAYOUT] = { .name = "kv_layout", .type = NPU_PARAM_CHOICE, .choices = layouts, .unit = "",
 			.meaning = "K and V of a head side by side in a page, or K of all pages before V of all pages" },
 	[DEQUANT] = { .name = "dequant", .type = NPU_PARAM_CHOICE, .choices = dequants, .unit = "",
 		      .meaning = "a quantised cache becomes fp16 on the vector engine, or goes to the array as it is" },
 	[TILE] = { .name = "tile", .type = NPU_PARAM_CHOICE, .choices = tiles, .unit = "",
 		   .meaning = "tiles of large products by traffic and a short search, or the kernel's own" },
+	[KV_GROUP] = { .name = "kv_group", .type = NPU_PARAM_CHOICE, .choices = kv_groups, .unit = "",
+		       .meaning = "elements of a token that share a scale in a quantised cache: a head, all heads, half a head" },
+	[CONTEXT_MIN] = { .name = "context_min", .min = 1, .max = 1048575, .derived = true, .unit = "token",
+			  .meaning = "decode: context of the shortest of the sequences, those between are drawn; default context" },
+	[CHUNK] = { .name = "chunk", .min = 1, .max = 1048575, .derived = true, .unit = "token",
+		    .meaning = "prefill: tokens of the prompt that are new, its last ones, the others are cached; default context" },
 };
 
 const struct npu_kernel model_ask_parameters = {
@@ -57,6 +64,10 @@ struct model_ask model_ask_of(struct npu_args *args)
 	int64_t *v = args->value;
 	if (!args->named[GROUP])
 		v[GROUP] = v[WEIGHTS] == MODEL_INT4 ? 3 : 0;
+	if (!args->named[CONTEXT_MIN])
+		v[CONTEXT_MIN] = v[CONTEXT];
+	if (!args->named[CHUNK])
+		v[CHUNK] = v[PHASE] == MODEL_PREFILL ? v[CONTEXT] : 1;
 	return (struct model_ask){
 		.phase = (enum model_phase)v[PHASE],
 		.context = (uint32_t)v[CONTEXT],
@@ -69,6 +80,13 @@ struct model_ask model_ask_of(struct npu_args *args)
 		.page_named = args->named[PAGE],
 		.layout_named = args->named[KV_LAYOUT],
 		.kv_to_array = v[DEQUANT] == 1,
+		.kv_group = (enum model_kv_group)v[KV_GROUP],
+		.context_min = (uint32_t)v[CONTEXT_MIN],
+		.chunk = (uint32_t)v[CHUNK],
+		.group_named = args->named[GROUP],
+		.kv_group_named = args->named[KV_GROUP],
+		.context_min_named = args->named[CONTEXT_MIN],
+		.chunk_named = args->named[CHUNK],
 	};
 }
 
@@ -186,7 +204,7 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_model = {
 	.name = "model",
 	.synopsis = "list | MODEL|CONFIG.json|- [phase=decode|prefill] [context=N] [batch=N] [weights=fp16|int8|int4] "
-		    "[group=channel|32|64|128] [kv=fp16|int8|int4] [page=N] [kv_layout=page_head_kv|kv_page_head] [dequant=vector|matrix] [tile=auto|kernel] [section.key=value...]",
+		    "[group=channel|32|64|128] [context_min=N] [chunk=N] [kv=fp16|int8|int4] [kv_group=head|token|half] [page=N] [kv_layout=page_head_kv|kv_page_head] [dequant=vector|matrix] [tile=auto|kernel] [section.key=value...]",
 	.summary = "a step of a whole model: what a token or a prompt takes",
 	.text = "Reads the dimensions of a model, by name or out of its Hugging Face config.json, makes a list of operators of a "
 		"step, runs each kernel that it takes, and adds up time, traffic and energy.\n"

@@ -74,8 +74,13 @@ void model_print_head(const struct model_step *s, FILE *out)
 	width = title > width ? title : width;
 	print_model(s, width, out);
 	print_machine(s, width, out);
-	fprintf(out, "%-*s  context %s, batch %" PRIu32 ", weights %s", (int)width, phases[ask->phase],
-		npu_count_text(ask->context).text, ask->batch, types[ask->weights]);
+	fprintf(out, "%-*s  context ", (int)width, phases[ask->phase]);
+	if (ask->context_min && ask->context_min < ask->context)
+		fprintf(out, "%s to ", npu_count_text(ask->context_min).text);
+	fprintf(out, "%s, ", npu_count_text(ask->context).text);
+	if (ask->phase == MODEL_PREFILL && model_chunk(ask) < ask->context)
+		fprintf(out, "the last %s new, ", npu_count_text(model_chunk(ask)).text);
+	fprintf(out, "batch %" PRIu32 ", weights %s", ask->batch, types[ask->weights]);
 	if (ask->weights != MODEL_FP16)
 		fprintf(out, ask->group ? " g%" PRIu32 : " a scale a channel", ask->group);
 	fprintf(out, ", KV %s", types[ask->kv]);

@@ -30,6 +30,16 @@ refuse 2 'page: has no effect on the latent cache of deepseek_v2, one row a toke
 refuse 2 'kv_layout: has no effect on the latent cache of deepseek_v2, one row a token that follow one another without pages' \
     deepseek-v2-lite kv_layout=kv_page_head
 refuse 2 'dequant=matrix: has no effect with kv=fp16, only with int8 or int4' stories260k dequant=matrix
+refuse 2 'group: has no effect with weights=fp16, only with int8 or int4' stories260k group=64
+refuse 2 'kv_group: has no effect with kv=fp16, only with int8 or int4' stories260k kv_group=half
+refuse 2 'kv_group: has no effect on the latent cache of deepseek_v2' deepseek-v2-lite kv=int8 kv_group=half
+refuse 2 'chunk=3: has no effect with phase=decode, which takes one token a sequence' stories260k chunk=3
+refuse 2 'chunk=65: a prompt of context= tokens has no more new ones than it is long' stories260k phase=prefill context=64 chunk=65
+refuse 2 'context_min=5: has no effect with phase=prefill, whose prompts are alike' stories260k phase=prefill context_min=5
+refuse 2 'context_min=65: the shortest sequence is not longer than the longest, context=' stories260k context=64 context_min=65
+refuse 2 'context_min=5: a latent cache has sequences of one length' deepseek-v2-lite context_min=5
+refuse 2 'page=1025: too large; page must be 1 to 1024 tokens' stories260k page=1025
+refuse 2 'batch=1025: too large; batch must be 1 to 1024 sequences' stories260k batch=1025
 refuse 2 '--plan runs nothing that --report could tell of' stories260k --plan --report -
 echo '{"model_type": "llama", "hidden_size": "64"}' >c.json
 refuse 2 'c.json:1:25: hidden_size: is a string, a whole number would be right' c.json
@@ -67,6 +77,20 @@ holds 'v["tokens"] == 1' decode.json
 # Every weight of a matrix once (the tied embedding as head), 5 layers of 2 x 64 positions x 8 heads x 8; nothing is left out.
 holds 'v["notes"] == "[]" && v["total.macs"] == 260032 - 11 * 64 + 5 * 2 * 64 * 64' decode.json
 holds 'v["tokens"] == 64' prefill.json
+
+# Sequences of 100 and 20 tokens: 7 and 2 pages of 16 in each of 5 layers, K and V of 4 heads of 8 in fp16; 8 query heads look at each once.
+"$NPUSIM" model stories260k batch=2 context=100 context_min=20 --report ragged.json >/dev/null || fail 'context_min'
+holds 'v["memory.kv_bytes"] == 9 * 16 * 5 * 2 * 4 * 8 * 2 && v["operators.4.name"] == "attention (paged)" && v["operators.4.macs"] == 5 * 2 * (100 + 20) * 64' ragged.json
+# The last 16 of 64 tokens: 16 rows of each product but the head, and queries that see 49 to 64 keys.
+"$NPUSIM" model stories260k phase=prefill context=64 chunk=16 --report chunk.json >/dev/null || fail 'chunk'
+holds 'v["tokens"] == 16 && v["operators.2.macs"] == 16 * 5 * 64 * (64 + 2 * 32) && v["operators.4.useful_macs"] == 5 * 2 * 64 * 16 * (49 + 64) / 2' chunk.json
+holds 'v["memory.kv_bytes"] == 64 * 5 * 2 * 4 * 8 * 2' chunk.json
+# A token of int8: 64 elements and one scale for K and V each, or two a head.
+for group in token half; do
+    "$NPUSIM" model stories260k context=64 kv=int8 kv_group=$group --report $group.json >/dev/null || fail "kv_group=$group"
+done
+holds 'v["memory.kv_bytes"] == 64 * 5 * (64 + 2 * 2)' token.json
+holds 'v["memory.kv_bytes"] == 64 * 5 * (64 + 2 * 4 * 2 * 2)' half.json
 
 # Gemma 2 caps scores, by 50, and 256,000 logits, by 30: 62.5 rows of 4,096
 "$NPUSIM" model gemma-2-2b context=64 weights=int4 --plan >plan || fail 'gemma-2-2b: no plan'
