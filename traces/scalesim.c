@@ -14,7 +14,7 @@ enum { LARGEST = (1 << 20) - 1, CELLS = 32, NAMES = 4, LAYERS_MAX = 1 << 16 };
 
 enum column {
 	NAME, M, N, K,
-	IFMAP_H, IFMAP_W, FILTER_H, FILTER_W, CHANNELS, FILTERS, STRIDE, STRIDE_H, STRIDE_W, BATCH,
+	IFMAP_H, IFMAP_W, FILTER_H, FILTER_W, CHANNELS, FILTERS, STRIDE, STRIDE_H, STRIDE_W, BATCH, SPARSITY,
 	COLUMNS,
 };
 
@@ -37,6 +37,7 @@ static const struct {
 	[STRIDE_H] = { { "strideheight", "strideh" }, "Stride Height", 1 },
 	[STRIDE_W] = { { "stridewidth", "stridew" }, "Stride Width", 1 },
 	[BATCH] = { { "batchsize", "batch" }, "Batch Size", 1 },
+	[SPARSITY] = { { "sparsity" }, "Sparsity", 1 },
 };
 
 struct cell {
@@ -74,7 +75,7 @@ static const char *shown(const struct cell *cell, char out[64])
 	return out;
 }
 
-/* Cells of a line, blanks around them taken off. */
+/* Cells of a line, blanks around them and then quotes taken off. */
 static bool split(struct reader *r, const char *line, const char *end)
 {
 	r->ncells = 0;
@@ -86,6 +87,10 @@ static bool split(struct reader *r, const char *line, const char *end)
 			from++;
 		while (from < to && isspace((unsigned char)to[-1]))
 			to--;
+		if (to - from > 1 && *from == '"' && to[-1] == '"') {
+			from++;
+			to--;
+		}
 		struct cell cell = { from, (unsigned)(to - from), (unsigned)(from - line) + 1 };
 		if (cell.length && r->ncells == CELLS)
 			return fail(r, cell.column, "more than %d cells", CELLS);
@@ -156,6 +161,23 @@ static bool number(const struct reader *r, enum column c, uint32_t *out)
 	return true;
 }
 
+/* N:M of the filters' elements are not zero, as the later lists have it; all of them are multiplied here. */
+static bool is_dense(const struct reader *r)
+{
+	char text[64], copy[64];
+	const struct cell *cell = r->at[SPARSITY] < r->ncells ? &r->cells[r->at[SPARSITY]] : NULL;
+	if (!cell || !cell->length)
+		return true;
+	snprintf(copy, sizeof copy, "%.*s", (int)cell->length, cell->text);
+	char *colon = strchr(copy, ':');
+	if (!colon)
+		return fail(r, cell->column, "Sparsity is \"%s\", N:M would be right", shown(cell, text));
+	*colon = '\0';
+	return strcmp(copy, colon + 1) == 0 ||
+	       fail(r, cell->column, "Sparsity is \"%s\": no kernel leaves zeros out; as many of as many, 1:1, would be right",
+		    shown(cell, text));
+}
+
 static bool read_convolution(const struct reader *r, struct scalesim_layer *l)
 {
 	uint32_t stride_h, stride_w;
@@ -220,6 +242,8 @@ static bool read_row(struct reader *r)
 		npu_plain(name->text, name->length, layer.name, sizeof layer.name);
 	else
 		snprintf(layer.name, sizeof layer.name, "layer %u", r->out->n + 1);
+	if (!is_dense(r))
+		return false;
 	if (r->convolutions ? !read_convolution(r, &layer)
 			    : !number(r, M, &layer.m) || !number(r, N, &layer.n) || !number(r, K, &layer.k))
 		return false;

@@ -92,6 +92,16 @@ json_lines long.json | sed -nE 's/^([^.\t]*).*/\1/p' | sort -u >found
 "$NPUSIM" import scalesim conv.csv -o programs 2>err || fail "-o: $(cat err)"
 is 'files' "$(ls programs | tr '\n' ' ')" '001-a_b.npub 001-conv1.npub 002-fc.npub 002-twice.npub '
 is 'a program' "$(cycles programs/001-a_b.npub)" "$(cycles gemm m=100 n=70 k=50)"
+# They compute what the kernel does, which is compared with its reference.
+same_values() {
+    checks=$((checks + 1))
+    "$NPUSIM" run "$1" --values --dump "$2=program.bin" >out 2>err && "$NPUSIM" run "${@:3}" --values --dump "$2=kernel.bin" >out 2>err ||
+        fail "$1 --values: $(cat out err)"
+    [ -s kernel.bin ] && cmp program.bin kernel.bin || fail "$1 and ${*:3} differ"
+}
+same_values programs/001-a_b.npub C gemm m=100 n=70 k=50
+same_values programs/001-conv1.npub Y conv2d height=14 width=14 channels=16 filters=32
+same_values programs/002-fc.npub C gemm m=1 n=10 k=64
 for file in programs/*.npub; do
     checks=$((checks + 1))
     "$NPUSIM" check "$file" >out 2>err || fail "$file: $(cat out err)"

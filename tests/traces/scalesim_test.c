@@ -48,6 +48,19 @@ START_TEST(convolutions_become_products_of_whole_windows)
 }
 END_TEST
 
+START_TEST(cells_may_have_quotes_and_lists_a_column_of_sparsity)
+{
+	ck_assert_msg(read_text("Layer,M,N,K,Sparsity,\n\"qk\", \"64\" ,32,16,2:2,\npv,1,2,3,\n"), "%s", err.text);
+	ck_assert(list.n == 2 && list.layers[0].m == 64);
+	ck_assert_str_eq(list.layers[0].name, "qk");
+	scalesim_free(&list);
+	refuse("Layer,M,N,K,Sparsity\nx,1,2,3,2:4\n",
+	       "l.csv:2:9: Sparsity is \"2:4\": no kernel leaves zeros out; as many of as many, 1:1, would be right");
+	refuse("Layer,M,N,K,Sparsity\nx,1,2,3,half\n", "l.csv:2:9: Sparsity is \"half\", N:M would be right");
+	refuse(GEMM "x, 1, \", 3\n", "l.csv:2:7: N is \"\x22\", a whole number from 1 to 1048575 would be right");
+}
+END_TEST
+
 START_TEST(bad_lists_are_refused_at_their_cell)
 {
 	refuse("", "l.csv: no layer");
@@ -104,6 +117,7 @@ int main(void)
 	TCase *cases = tcase_create("all");
 	tcase_add_test(cases, products_are_read_by_the_names_of_their_columns);
 	tcase_add_test(cases, convolutions_become_products_of_whole_windows);
+	tcase_add_test(cases, cells_may_have_quotes_and_lists_a_column_of_sparsity);
 	tcase_add_test(cases, bad_lists_are_refused_at_their_cell);
 	tcase_add_test(cases, the_lists_beside_the_tree_are_read_whole);
 	suite_add_tcase(suite, cases);
