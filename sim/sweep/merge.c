@@ -365,6 +365,10 @@ static bool is_of_sweep(const struct merge *m, const struct cli *cli, const char
 static bool check_outputs(struct merge *m, const struct cli *cli, const char *const paths[3])
 {
 	static const char *const options[] = { "-o", "--csv", "--json" };
+	struct stat st;
+	/* The file takes the place of what is there: a device or a pipe would be gone. */
+	if (strcmp(paths[0], "-") == 0 || (stat(paths[0], &st) == 0 && !S_ISREG(st.st_mode)))
+		return npu_fail(&m->err, NPU_ERR_USAGE, "-o %s: a file would be right, that is none", paths[0]);
 	for (unsigned i = 0; i < 3; i++) {
 		if (!paths[i] || strcmp(paths[i], "-") == 0)
 			continue;

@@ -33,6 +33,12 @@ for path in s/sweep.json ./s/../s/sweep.json "$(ls s/points-* | sed 1q)" s/lock 
     done
 done
 diff -r s before && cmp s.yaml s.keep || fail 'a sweep has lost something'
+# What is no file is not replaced by one: a pipe, a folder, stdout; nor a device, by who may.
+mkfifo pipe && mkdir taken
+for path in pipe taken -; do
+    refuses 2 "-o $path: a file would be right, that is none" sweep merge s -o $path
+done
+[ -p pipe ] && [ -d taken ] || fail 'merge puts a file where a pipe was'
 refuses 2 '--csv and --json: both are x' sweep merge s --csv x --json x
 refuses 2 '-o and --csv: both are x' sweep merge s -o x --csv x
 echo old >x.csv
