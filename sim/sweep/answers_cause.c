@@ -169,7 +169,8 @@ static void say_time(struct text *t, const char *goal, const json_t *a, const js
 		    clock_mhz(a), clock_mhz(b));
 	double bus_a = sweep_record_figure(a, "dram.bus_bytes"), bus_b = sweep_record_figure(b, "dram.bus_bytes");
 	if (which && !*per.unit && (bus_b - bus_a) * sign > 0.01 * bus_a)
-		say(t, ", DRAM %.1f -> %.1f MiB", bus_a / 1048576, bus_b / 1048576);
+		say(t, bus_b < 100 << 20 ? ", DRAM %.3g -> %.3g MiB" : ", DRAM %.0f -> %.0f MiB", bus_a / 1048576,
+		    bus_b / 1048576);
 }
 
 /* ---- energy ---- */

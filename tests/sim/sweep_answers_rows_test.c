@@ -309,7 +309,7 @@ START_TEST(a_cause_is_derived_from_the_goal)
 		  "matrix wait_load 5 -> 955 cycles, waits aside load dram_latency 6 -> 306 cycles" },
 		{ "tokens_per_s", "\"cycles\":1000,\"time_us\":1,\"tokens_per_s\":1e6,\"dram.bus_bytes\":1048576,\"engines.load.busy\":100",
 		  "\"cycles\":2000,\"time_us\":2,\"tokens_per_s\":5e5,\"dram.bus_bytes\":3145728,\"engines.load.busy\":1200",
-		  "load busy 100 -> 1,200 cycles, DRAM 1.0 -> 3.0 MiB" },
+		  "load busy 100 -> 1,200 cycles, DRAM 1 -> 3 MiB" },
 		/* Two tokens a step instead of one. */
 		{ "tokens_per_s", "\"cycles\":1000,\"time_us\":1,\"tokens_per_s\":1e6,\"engines.load.busy\":800,\"engines.matrix.busy\":10",
 		  "\"cycles\":3000,\"time_us\":3,\"tokens_per_s\":666666.6666666,\"engines.load.busy\":800,\"engines.matrix.busy\":2000",
