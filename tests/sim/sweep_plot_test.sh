@@ -118,8 +118,10 @@ bars zero 'with: {seq: 512, heads: 2, buffering: double}' 'axes: {tile_q: [32, 6
 most=$("$NPUSIM" sweep merge zero.d --json - | jq '[.[]."engines.matrix.wait_vector"] | if min == 0 then max else "no 0" end')
 [ "$(cat zero.bars)" = "\"tile_q\" $most" ] || fail "from 0 to $most: $(cat zero.bars)"
 # What runs have no value of is no chart, and said so.
-refuses 1 'no point that was run has a value of tokens_per_s' sweep plot zero.d --against tokens_per_s
-refuses 1 'no point that was run has a value of tokens_per_s' sweep plot zero.d --by tokens_per_s
+printf '%s\n' 'run: gemm' 'with: {m: 64, n: 64, k: 64, dram.ideal: yes}' 'axes: {tile_m: [16, 32]}' >ideal.yaml
+"$NPUSIM" sweep run ideal.yaml -q -o ideal >/dev/null || fail 'ideal'
+refuses 1 'no point that was run has a value of dram.bus_fraction' sweep plot ideal --against dram.bus_fraction
+refuses 1 'no point that was run has a value of dram.bus_fraction' sweep plot ideal --by dram.bus_fraction
 checks=$((checks + 7))
 grep -q '^<p id="counts">[0-9]* run, [0-9]* not legal, 0 failed\.</p>$' full.d/plots/index.html && grep -q 'run, [0-9]* not legal, 0 failed\.</p>' part.d/plots/index.html ||
     fail "the page does not tell what became of the points: $(grep counts full.d/plots/index.html)"
