@@ -308,6 +308,14 @@ static void experts(struct build *b)
 		mlp(b, "shared ", 1, b->tokens, t->shared_intermediate);
 	if (t->shared_gate)
 		project(b, "shared_gate", 1, b->tokens, 1, t->hidden, false);
+	/* What a token's experts give is added up, one after the other. */
+	uint64_t sums = t->experts_used + (t->shared_intermediate > 0) - 1;
+	if (!sums)
+		return;
+	struct model_op *op = begin(b, "expert_sum", "residual_add", sums);
+	arg(op, "rows=%" PRIu64, b->tokens);
+	arg(op, "cols=%" PRIu32, t->hidden);
+	op->along = "rows";
 }
 
 /* ---- the step ---- */
@@ -410,7 +418,8 @@ static void notes(struct build *b)
 	if (t->kv_rank && b->ask->phase == MODEL_PREFILL && b->ask->kv != MODEL_FP16)
 		note(b, "the latent of a prompt is written in fp16: it is not quantised on the way");
 	if (t->experts)
-		note(b, "routing is even: no expert gets more than one token more than another");
+		note(b, "routing is even: no expert gets more than one token more than another; choosing experts and weighing "
+			"what they give is not run");
 	if (t->predict_layers)
 		note(b, "%" PRIu32 " more layer%s that predict%s later tokens: neither counted nor run",
 		     t->predict_layers, t->predict_layers == 1 ? "" : "s", t->predict_layers == 1 ? "s" : "");

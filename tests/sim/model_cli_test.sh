@@ -165,6 +165,12 @@ grep -q cycles plan && fail '--plan has cycles'
 "$NPUSIM" complete -- model llama-3-8 | grep -q '^llama-3-8b' || fail 'models do not complete'
 "$NPUSIM" complete -- model llama-3-8b phase= | grep -q 'prefill' || fail 'parameters do not complete'
 
+# Two experts and the shared ones of two layers: two sums each.
+checks=$((checks + 1))
+echo '{"model_type": "qwen2_moe", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8, "vocab_size": 512, "intermediate_size": 172,
+ "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 64}' | "$NPUSIM" model - context=32 --plan >out || fail experts
+tr -s ' ' <out | grep -qE '^expert_sum 4 .* residual_add$' && grep -q '^expert_sum  *residual_add rows=1 cols=64 ' out || fail "sums of experts: $(cat out)"
+
 # What is asked twice at once, and a config.json as a stream.
 checks=$((checks + 1))
 echo '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
