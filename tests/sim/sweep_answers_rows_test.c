@@ -14,11 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/npusim-answers-XXXXXX";
+static char folder[32];
 static unsigned nfolders;
 
 static void set_up(void)
 {
+	snprintf(folder, sizeof folder, "/tmp/npusim-answers-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	ck_assert_int_eq(chdir(folder), 0);
 }
