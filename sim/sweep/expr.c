@@ -325,7 +325,12 @@ void expr_make_word(struct expr *e, unsigned n, const char *text)
 {
 	e->words[n] = true;
 	if (text)
-		snprintf(e->names[n], EXPR_NAME_BYTES, "%s", text);
+		expr_rename(e, n, text);
+}
+
+void expr_rename(struct expr *e, unsigned n, const char *name)
+{
+	snprintf(e->names[n], EXPR_NAME_BYTES, "%s", name);
 }
 bool expr_is_word(const struct expr *e, unsigned n)
 {

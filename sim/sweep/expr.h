@@ -26,6 +26,8 @@ const char *expr_name(const struct expr *, unsigned n, uint32_t *column);
 int expr_opposite(const struct expr *, unsigned n);
 /* From now on the name there stands for a word, its own (`text` NULL) or another one. */
 void expr_make_word(struct expr *, unsigned n, const char *text);
+/* Its name is another one; cut to EXPR_NAME_BYTES. */
+void expr_rename(struct expr *, unsigned n, const char *name);
 bool expr_is_word(const struct expr *, unsigned n);
 /* What a name can stand for. */
 enum expr_kind { EXPR_ANY, EXPR_NUMBER, EXPR_WORD };

@@ -85,6 +85,10 @@ static bool bind(struct spec_reader *r, const yaml_node_t *node)
 		const struct npu_param *p = param_of(spec, name);
 		if (expr_is_word(spec->where, i))
 			continue;
+		/* `sram` is sram.size, as it is after a sweep. */
+		snprintf(scratch, sizeof scratch, "%.80s.size", name);
+		if (!known(r, i, &ignored) && config_key_find(scratch))
+			expr_rename(spec->where, i, scratch);
 		if (!known(r, i, &ignored))
 			return fail_unknown(r, node, name, column);
 		/* What a point has without being built, and what it has to be built for. */

@@ -134,6 +134,7 @@ buffering != single && n == 32~1
 how == any~2
 how == "any" && dram.ideal != yes~2
 dram.ideal == false~2
+sram >= 1MiB && accum.size == accum && n == 16~1
 END2
 printf '%s\n' 'run: w.npu' 'axes: {n: [16, 32]}' 'where: buffering == doubel' >w.yaml
 refuses 2 'w.yaml:3:21: where: buffering is never doubel; did you mean double?' sweep run w.yaml
