@@ -41,6 +41,7 @@ static void for_random_programs(int which, program_check *check)
 			struct npu_error err = { 0 };
 			char text[400], values[300];
 			random_args(k, &args, LONGEST, &rng);
+			random_heads(k, &args, &(struct case_rng){ rng.state });
 			struct npu_program *p = npu_kernel_build(k, &c->capacity, &args, &err);
 			snprintf(text, sizeof text, "%s %s on %s", k->name,
 				 npu_args_print(k, &args, values, sizeof values), c->name);
@@ -111,6 +112,7 @@ START_TEST(second_buffers_that_find_no_room_leave_no_race)
 		struct npu_error err = { 0 };
 		char text[400], values[300];
 		random_args(k, &args, 3 * TILE, &rng);
+		random_heads(k, &args, &(struct case_rng){ rng.state });
 		for (unsigned p = 0; p < k->nparams; p++)
 			if (!strncmp(k->params[p].name, "tile_", 5)) {
 				args.named[p] = true;

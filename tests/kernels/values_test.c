@@ -159,6 +159,7 @@ START_TEST(a_kernel_computes_its_reference)
 		struct npu_error err = { 0 };
 		char text[400], values[300];
 		random_args(k, &args, LONGEST, &rng);
+		random_heads(k, &args, &(struct case_rng){ rng.state });
 		struct npu_capacity capacity = *preset_capacity(i % 2 ? "edge-1mb" : "tiny-256k");
 		/* K turned by the array, or by the DMA, which moves whole bytes, and rows of one head. */
 		capacity.no_transpose_b = i % 3 == 0 && npu_arg(k, &args, "kv", 0) != INT4_CACHE &&
@@ -209,6 +210,7 @@ START_TEST(a_paged_fetch_follows_its_table)
 		struct npu_error err = { 0 };
 		struct mini m;
 		random_args(k, &args, 100, &rng);
+		random_heads(k, &args, &(struct case_rng){ rng.state });
 		struct npu_program *p = npu_kernel_build(k, preset_capacity("edge-1mb"), &args, &err);
 		ck_assert_msg(p != NULL, "%s", err.text);
 		ck_assert(mini_init(&m, p));

@@ -36,6 +36,7 @@ static struct npu_program *random_program(const struct npu_kernel *k, const stru
 	struct npu_error err = { 0 };
 	char values[400];
 	random_args(k, &args, longest, rng);
+	random_heads(k, &args, &(struct case_rng){ rng->state });
 	struct npu_program *p = npu_kernel_build(k, capacity, &args, &err);
 	snprintf(text, size, "%s %s", k->name, npu_args_print(k, &args, values, sizeof values));
 	ck_assert_msg(p || names_a_tile(k, &args), "%s: %s", text, err.text);

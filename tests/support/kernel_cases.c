@@ -225,14 +225,15 @@ static void random_batch(const struct npu_kernel *k, struct npu_args *args, stru
 	set(k, args, "dequant", kv ? case_below(r, 2) : 0);
 }
 
-/* kv heads side by side, and whole pages of them, where those may come so. */
-static void random_heads(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+void random_heads(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
 {
 	enum { HALF = 2, PAGES = 2 };
+	if (npu_param_index(k, "heads_at_once") < 0)
+		return;
 	bool halves = npu_arg(k, args, "kv", 0) && npu_arg(k, args, "kv_group", 0) == HALF;
 	if (case_below(r, 3))
 		set(k, args, "heads_at_once", 1 + case_below(r, 4));
-	if (npu_arg(k, args, "kv_layout", 0) || halves || !case_below(r, 3))
+	if (npu_arg(k, args, "kv_layout", 0) || halves || case_below(r, 2))
 		return;
 	set(k, args, "gather", PAGES);
 	set(k, args, "tile_kv", (uint64_t)npu_arg(k, args, "page", 1) * (1 + case_below(r, 3)));
@@ -281,8 +282,6 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	struct case_rng own = *r;
 	if (npu_param_index(k, "softcap") >= 0 && !case_below(&own, 3))
 		set(k, args, "softcap", 1 + case_below(&own, 60));
-	if (npu_param_index(k, "heads_at_once") >= 0)
-		random_heads(k, args, &own);
 	/* int8 sums may be the result, which has no bias; nor has gemv without sums. */
 	bool sums = npu_arg(k, args, "k", 0) > 0 || npu_param_index(k, "order") >= 0;
 	if (npu_param_index(k, "weights") >= 0 && npu_arg(k, args, "dtype", 0) < 2 && sums)

@@ -23,6 +23,8 @@ uint64_t case_below(struct case_rng *, uint64_t n);
  * with 1, 2 or 4 query heads each, tiles left open or up to `longest`.
  */
 void random_args(const struct npu_kernel *, struct npu_args *, uint64_t longest, struct case_rng *);
+/* Then, for paged decode: kv heads side by side, and whole pages of them where those may come so, in tiles of such. */
+void random_heads(const struct npu_kernel *, struct npu_args *, struct case_rng *);
 
 /* Walks in program order: every wait finds its count, no count exceeds its maximum, each semaphore has one posting and
  * one waiting engine, every local access lies inside a buffer that is alive. False with what is wrong in `why`. */
