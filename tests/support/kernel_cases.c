@@ -173,7 +173,7 @@ static void random_operand_layouts(const struct npu_kernel *k, struct npu_args *
 	static const char *const tiles[] = { "tile_m", "tile_n", "tile_k" };
 	uint64_t side = 1;
 	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
-		uint64_t layout = case_below(r, 2) ? case_below(r, choices(k, operands[i])) : 0;
+		uint64_t layout = case_below(r, choices(k, operands[i]));
 		set(k, args, operands[i], layout);
 		side = layout > 1 && side < 4u << layout ? 4u << layout : side;
 	}
