@@ -297,7 +297,7 @@ bool softmax_phase(struct npu_builder *b, const struct attn *a, const struct att
 		return false;
 	ring_init(b, &p.scores, "scores");
 	/* Large tiles, one load each: two that run at once, on two channels, would both be late. */
-	struct npu_semaphore turn = p.scores.n > 1 ? npu_semaphore(b, "load_turn", 1) : NPU_NO_SEMAPHORE;
+	struct npu_semaphore turn = p.scores.n > 1 ? npu_semaphore(b, "scores_turn", 1) : NPU_NO_SEMAPHORE;
 	ring_init(b, &p.probs, "probs");
 	if (phase.after.count && blind)
 		begun = npu_semaphore(b, "softmax_begun", 0);

@@ -39,7 +39,7 @@ static struct npu_program *random_program(const struct npu_kernel *k, const stru
 	random_heads(k, &args, &(struct case_rng){ rng->state });
 	struct npu_program *p = npu_kernel_build(k, capacity, &args, &err);
 	snprintf(text, size, "%s %s", k->name, npu_args_print(k, &args, values, sizeof values));
-	ck_assert_msg(p || names_a_tile(k, &args), "%s: %s", text, err.text);
+	ck_assert_msg(p || (err.code == NPU_ERR_FIT && names_a_tile(k, &args)), "%s: %s", text, err.text);
 	return p;
 }
 
@@ -58,11 +58,12 @@ START_TEST(shipped_kernels_are_clean_on_every_preset)
 		for (unsigned n = 0; n < CASES; n++) {
 			char text[500];
 			struct npu_error err;
-			struct npu_program *p = random_program(k, &c->capacity, LONGEST, &rng, text, sizeof text);
+			struct npu_capacity capacity = capacity_of_case(c, n);
+			struct npu_program *p = random_program(k, &capacity, LONGEST, &rng, text, sizeof text);
 			if (!p)
 				continue;
 			struct npu_check_report *report =
-			    npu_check(p, &(struct npu_check_options){ .capacity = &c->capacity }, &err);
+			    npu_check(p, &(struct npu_check_options){ .capacity = &capacity }, &err);
 			ck_assert_msg(report != NULL, "%s: %s", text, err.text);
 			for (uint32_t i = 0; i < report->nfindings; i++)
 				ck_assert_msg(is_about_alignment(&report->findings[i]), "%s on %s: %s", text, c->name,

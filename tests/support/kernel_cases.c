@@ -11,6 +11,9 @@
 #define KIB ((uint64_t)1024)
 #define GIB (KIB * KIB * KIB)
 
+/* Shorter cases are run many times each, element by element. */
+enum { LONG_HEADS_FROM = 300 };
+
 const struct named_capacity preset_capacities[] = {
 	{ "tiny-256k",
 	  { .limits = { 256 * KIB, 64 * KIB, 2 * GIB },
@@ -69,6 +72,14 @@ const struct npu_capacity *preset_capacity(const char *name)
 		if (!strcmp(c->name, name))
 			return &c->capacity;
 	return NULL;
+}
+
+struct npu_capacity capacity_of_case(const struct named_capacity *preset, unsigned number)
+{
+	struct npu_capacity c = preset->capacity;
+	if (number % 3 == 0)
+		c.load_channels = 4;
+	return c;
 }
 
 uint64_t case_below(struct case_rng *r, uint64_t n)
@@ -239,6 +250,16 @@ void random_heads(const struct npu_kernel *k, struct npu_args *args, struct case
 	set(k, args, "tile_kv", (uint64_t)npu_arg(k, args, "page", 1) * (1 + case_below(r, 3)));
 }
 
+/* Few heads with rows so long that a tile of keys may be one of those that are loaded in turn. */
+static void random_long_heads(const struct npu_kernel *k, struct npu_args *args, struct case_rng *r)
+{
+	set(k, args, "head_dim", 512ull << case_below(r, 2));
+	set(k, args, "kv_heads", 1);
+	set(k, args, "heads", 1 + case_below(r, 2));
+	if (npu_param_index(k, "page") < 0)
+		set(k, args, "tile_kv", 64ull << case_below(r, 3));
+}
+
 void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t longest, struct case_rng *r)
 {
 	static const uint64_t dims[] = { 1, 5, 16, 33, 64, 80, 96, 128, 256 };
@@ -290,6 +311,8 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 		set(k, args, "hidden", !case_below(&own, 3));
 	if (npu_param_index(k, "a_layout") >= 0)
 		random_operand_layouts(k, args, &own);
+	if (npu_param_index(k, "tile_kv") >= 0 && longest >= LONG_HEADS_FROM && !case_below(&own, 4))
+		random_long_heads(k, args, &own);
 }
 
 /* Whether bytes [at, at + bytes) of a local memory lie in a buffer that lives at instruction `insn`. */

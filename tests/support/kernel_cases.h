@@ -12,6 +12,8 @@ struct named_capacity {
 /* tiny-256k, edge-1mb, edge-2mb, server; the name NULL ends them. */
 extern const struct named_capacity preset_capacities[];
 const struct npu_capacity *preset_capacity(const char *name);
+/* The preset of the `number`-th case: every third has four load channels, whatever the preset has. */
+struct npu_capacity capacity_of_case(const struct named_capacity *preset, unsigned number);
 
 /* The same sequence for the same seed. */
 struct case_rng {
@@ -20,8 +22,8 @@ struct case_rng {
 uint64_t case_below(struct case_rng *, uint64_t n);
 
 /* Random parameters that belong together: lengths up to `longest`, now and then 0 or more queries than keys, 1 to 3 key heads
- * with 1, 2 or 4 query heads each, tiles left open or up to `longest`.
- */
+ * with 1, 2 or 4 query heads each, tiles left open or up to `longest`. Where `longest` is 300 or more, also one or two heads
+ * of 512 or 1024 elements a row with tiles of 64 to 256 keys. */
 void random_args(const struct npu_kernel *, struct npu_args *, uint64_t longest, struct case_rng *);
 /* Then, for paged decode: kv heads side by side, and whole pages of them where those may come so, in tiles of such. */
 void random_heads(const struct npu_kernel *, struct npu_args *, struct case_rng *);
