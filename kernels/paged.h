@@ -11,6 +11,7 @@
 #define NPU_KERNELS_PAGED_H
 
 #include "kernels/kernel.h"
+#include "kernels/mask.h"
 #include "kernels/reference.h"
 #include "kernels/tiles.h"
 
@@ -36,6 +37,7 @@ struct paged {
 	bool whole;     /* and of all its heads, and the vector engine puts them in order */
 	double scale;   /* 1 / sqrt(dim) */
 	double softcap; /* of scores, as in kernels/attn.h; 0: none */
+	uint64_t window; /* keys that a query sees, its own included; 0: all up to its own */
 	uint64_t pages; /* of all sequences */
 };
 
@@ -43,6 +45,8 @@ struct paged paged_of(const struct npu_kernel *, const struct npu_args *);
 /* Tokens of a sequence, the new ones included: `seq` for the first, `seq_min` for the last of several, in between what
  * the seed says for the others. */
 uint64_t paged_length(const struct paged *, uint64_t sequence);
+/* What the new tokens of a sequence of `length` see: row r is the r-th of them. */
+struct npu_mask paged_mask(const struct paged *, uint64_t length);
 /* Which page of the pool holds which page of which sequence, sequence by sequence; the caller frees it. NULL: out of
  * memory. */
 uint32_t *paged_order(const struct paged *);
@@ -75,6 +79,9 @@ extern const char *const paged_gathers[];  /* together|apart|pages */
 		      "tokens of the shortest of several sequences, seed draws those in between; default seq")
 #define PAGED_PARAM_HEADS    PARAM_INT("heads", 32, 1, MAX_HEADS, "head", "query heads")
 #define PAGED_PARAM_KV_HEADS PARAM_INT("kv_heads", 8, 1, MAX_HEADS, "head", "key and value heads, a divisor of heads")
+#define PAGED_PARAM_WINDOW                                                                                             \
+	PARAM_INT("window", 0, 0, MAX_LENGTH, "token",                                                                 \
+		  "keys that a query sees, its own and those before it; 0: all of them")
 #define PAGED_PARAM_PAGE     PARAM_INT("page", 16, 1, 1024, "token", "tokens a page")
 #define PAGED_PARAM_KV       PARAM_CHOICE("kv", 0, paged_kv_types, "type of cached keys and values")
 #define PAGED_PARAM_GROUP                                                                                              \

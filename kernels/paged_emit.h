@@ -56,6 +56,19 @@ static inline uint64_t keys_of(const struct paged *p, uint64_t length, uint64_t 
 	return length - p->chunk + i + least(p->tile_q, p->chunk - i);
 }
 
+/* Whole tiles of keys before those that any query of the unit sees. */
+static inline uint64_t hidden_tiles(const struct paged *p, uint64_t length, uint64_t i)
+{
+	struct npu_mask mask = paged_mask(p, length);
+	return npu_mask_first(&mask, i) / p->tile_kv;
+}
+
+/* Tiles of keys of the unit. */
+static inline uint64_t tiles_seen(const struct paged *p, uint64_t length, uint64_t i)
+{
+	return tiles_of(keys_of(p, length, i), p->tile_kv) - hidden_tiles(p, length, i);
+}
+
 static inline uint64_t splits_of(const struct paged *p, uint64_t tiles)
 {
 	return least(p->splits, tiles);
@@ -69,11 +82,11 @@ static inline uint64_t split_begin(uint64_t tiles, uint64_t splits, uint64_t spl
 
 static inline struct step step_at(const struct paged *p, struct step s)
 {
-	uint64_t end = keys_of(p, paged_length(p, s.b), s.i), tiles = tiles_of(end, p->tile_kv),
+	uint64_t length = paged_length(p, s.b), end = keys_of(p, length, s.i), tiles = tiles_seen(p, length, s.i),
 		 n = splits_of(p, tiles);
 	s.rows = least(p->tile_q, p->chunk - s.i);
 	s.heads = least(p->at_once, p->kv_heads - s.head);
-	s.j = s.tile * p->tile_kv;
+	s.j = (hidden_tiles(p, length, s.i) + s.tile) * p->tile_kv;
 	s.keys = least(p->tile_kv, end - s.j);
 	s.opens = s.tile == 0;
 	s.closes = s.tile == tiles - 1;
@@ -111,7 +124,7 @@ static inline bool advance(const struct paged *p, struct step *s)
 
 static inline uint64_t active_splits(const struct paged *p, const struct step *s)
 {
-	return splits_of(p, tiles_of(keys_of(p, paged_length(p, s->b), s->i), p->tile_kv));
+	return splits_of(p, tiles_seen(p, paged_length(p, s->b), s->i));
 }
 
 static inline bool is_in_last_unit(const struct paged *p, const struct step *s)
@@ -142,28 +155,24 @@ static inline struct totals totals_of(const struct paged *p)
 	for (uint64_t b = 0; b < p->batch && t.units < MANY; b++)
 		for (uint64_t i = 0; i < p->chunk && t.units < MANY; i += p->tile_q) {
 			t.units += tiles_of(p->kv_heads, p->at_once);
-			t.tiles +=
-			    tiles_of(p->kv_heads, p->at_once) * tiles_of(keys_of(p, paged_length(p, b), i), p->tile_kv);
+			t.tiles += tiles_of(p->kv_heads, p->at_once) * tiles_seen(p, paged_length(p, b), i);
 		}
 	return t;
 }
 
-/* The first query of a tile that has keys later than itself sees less than the others: a mask, query head by query
- * head. */
+/* Some query of the tile does not see all of its keys, as they are later than itself or lie before its window: a mask,
+ * query head by query head. */
 static inline bool is_masked(const struct paged *p, const struct step *s)
 {
-	return s->j + s->keys > paged_length(p, s->b) - p->chunk + s->i + 1;
+	struct npu_mask mask = paged_mask(p, paged_length(p, s->b));
+	return npu_mask_end(&mask, s->i) < s->j + s->keys || npu_mask_first(&mask, s->i + s->rows - 1) > s->j;
 }
 
 /* Pairs of a query and a key of one kv head that the mask hides. */
 static inline uint64_t hidden_of(const struct paged *p, const struct step *s)
 {
-	uint64_t hidden = 0;
-	for (uint64_t r = 0; is_masked(p, s) && r < s->rows; r++) {
-		uint64_t end = paged_length(p, s->b) - p->chunk + s->i + r + 1; /* keys that it sees */
-		hidden += end <= s->j ? s->keys : s->j + s->keys > end ? s->j + s->keys - end : 0;
-	}
-	return hidden * p->group;
+	struct npu_mask mask = paged_mask(p, paged_length(p, s->b));
+	return is_masked(p, s) ? npu_mask_hidden(&mask, s->i, s->rows, s->j, s->keys) * p->group : 0;
 }
 
 /* ---- places ---- */

@@ -139,7 +139,7 @@ static struct attn attention_of(const struct paged *p, uint64_t length)
 		.bytes = 2,
 		.scale = p->scale,
 		.softcap = p->softcap,
-		.mask = { .kind = NPU_MASK_CAUSAL, .seq = length, .seq_q = p->chunk },
+		.mask = paged_mask(p, length),
 	};
 	return a;
 }

@@ -76,33 +76,38 @@ static uint64_t expect_unit(const struct paged *p, uint64_t heads, uint64_t tile
 /* A unit of `heads` kv heads over queries [i, i + rows) of sequence b; K and V themselves are not counted. */
 static void expect_heads(const struct paged *p, uint64_t b, uint64_t i, uint64_t heads, struct npu_expect *x)
 {
-	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i), sees = end - rows + 1;
-	uint64_t tiles = tiles_of(end, p->tile_kv), splits = splits_of(p, tiles), entries = 0, gathers = 0;
-	uint64_t masked = rows > 1 ? tiles - sees / p->tile_kv : 0, times = p->whole ? 1 : heads;
+	uint64_t length = paged_length(p, b), end = keys_of(p, length, i);
+	uint64_t from = hidden_tiles(p, length, i) * p->tile_kv, tiles = tiles_seen(p, length, i);
+	uint64_t splits = splits_of(p, tiles), entries = 0, gathers = 0, masked = 0, times = p->whole ? 1 : heads;
 	uint64_t scales = p->whole && p->scope == PAGED_TOKEN ? 1 : heads; /* kv heads that read them */
-	x->instructions += expect_unit(p, heads, tiles, splits, masked);
-	for (uint64_t j = 0; j < end; j += p->tile_kv) {
+	for (uint64_t j = from; j < end; j += p->tile_kv) {
 		uint64_t keys = least(p->tile_kv, end - j);
 		gathers += expect_gathers(p, j, keys, &entries);
 		x->instructions += expect_made(p, heads, keys);
+		masked += is_masked(p, &(struct step){
+					   .b = b, .i = i, .j = j, .rows = least(p->tile_q, p->chunk - i), .keys = keys });
 	}
+	x->instructions += expect_unit(p, heads, tiles, splits, masked);
 	x->instructions += times * gathers;
-	x->dram_read_bytes += times * 4 * entries + (p->mode == PAGED_PLAIN ? 0 : scales * 2 * end * 2 * p->halves);
+	x->dram_read_bytes += times * 4 * entries + (p->mode == PAGED_PLAIN ? 0 : scales * 2 * (end - from) * 2 * p->halves);
 }
 
 /* The units of all kv heads over queries [i, i + rows) of sequence b. */
 static void expect_units(const struct paged *p, uint64_t b, uint64_t i, struct npu_expect *x)
 {
-	uint64_t rows = least(p->tile_q, p->chunk - i), end = keys_of(p, paged_length(p, b), i);
+	uint64_t length = paged_length(p, b), rows = least(p->tile_q, p->chunk - i), end = keys_of(p, length, i);
+	uint64_t met = end - hidden_tiles(p, length, i) * p->tile_kv;
+	struct npu_mask mask = paged_mask(p, end); /* of these queries alone, the last ones of what they see */
+	mask.seq_q = rows;
 	struct npu_expect each = { 0 }, rest = { 0 };
 	expect_heads(p, b, i, p->at_once, &each);
 	if (p->kv_heads % p->at_once)
 		expect_heads(p, b, i, p->kv_heads % p->at_once, &rest);
 	x->instructions += p->kv_heads / p->at_once * each.instructions + rest.instructions;
-	x->macs += 2 * p->heads * rows * end * p->dim;
-	x->useful_macs += 2 * p->heads * (rows * end - rows * (rows - 1) / 2) * p->dim;
+	x->macs += 2 * p->heads * rows * met * p->dim;
+	x->useful_macs += 2 * p->heads * npu_mask_seen(&mask) * p->dim;
 	x->dram_read_bytes += p->kv_heads / p->at_once * each.dram_read_bytes + rest.dram_read_bytes +
-			      p->kv_heads * 2 * end * p->row_bytes;
+			      p->kv_heads * 2 * met * p->row_bytes;
 }
 
 struct npu_expect paged_expect(const struct npu_kernel *k, const struct npu_args *args)

@@ -44,6 +44,7 @@ struct paged paged_of(const struct npu_kernel *k, const struct npu_args *args)
 	p.halves = p.mode != PAGED_PLAIN && p.scope == PAGED_HALF ? 2 : 1;
 	p.scale = 1 / sqrt((double)p.dim);
 	p.softcap = (double)npu_arg(k, args, "softcap", 0);
+	p.window = (uint64_t)npu_arg(k, args, "window", 0);
 	for (uint64_t b = 0; b < p.batch; b++)
 		p.pages += tiles_of(paged_length(&p, b), p.page);
 	return p;
@@ -57,6 +58,16 @@ uint64_t paged_length(const struct paged *p, uint64_t sequence)
 	if (sequence == p->batch - 1)
 		return p->seq_min;
 	return p->seq_min + npu_random_next(&state) % (p->seq - p->seq_min + 1);
+}
+
+struct npu_mask paged_mask(const struct paged *p, uint64_t length)
+{
+	return (struct npu_mask){
+		.kind = p->window ? NPU_MASK_WINDOW : NPU_MASK_CAUSAL,
+		.seq = length,
+		.seq_q = p->chunk,
+		.window = p->window,
+	};
 }
 
 uint32_t *paged_order(const struct paged *p)

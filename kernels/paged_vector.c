@@ -102,7 +102,9 @@ static void softmax(const struct emitter *e, const struct step *s, struct npu_se
 	const struct paged *p = &e->p;
 	bool masked = is_masked(p, s), wide = p->mode == PAGED_MATRIX;
 	uint64_t heads = masked ? s->heads * p->group : 1, rows = rows_of(p, s) / heads;
-	uint64_t at = paged_length(p, s->b) - p->chunk + s->i;
+	uint64_t at = paged_length(p, s->b) - p->chunk + s->i, end = at + s->rows;
+	/* A window that begins with the tile, or before it, for the last query does so for all. */
+	bool left = p->window && end > p->window && end - p->window > s->j;
 	if (p->softcap > 0) {
 		attn_cap_scores(e->b, p->scale, p->softcap, e->s[s->number % 2], (uint32_t)rows_of(p, s),
 				(uint32_t)s->keys, full);
@@ -118,10 +120,11 @@ static void softmax(const struct emitter *e, const struct step *s, struct npu_se
 			.rows = (uint32_t)rows,
 			.cols = (uint32_t)s->keys,
 			.state_stride = e->state_stride,
-			.causal = masked,
+			.causal = at + 1 < s->j + s->keys,
 			.first = s->first,
 			.dst_type = wide ? NPU_FP32 : NPU_FP16,
 			.a_type = NPU_FP32,
+			.window = left ? (uint32_t)p->window : 0,
 			.diagonal = masked ? (int32_t)((int64_t)at - (int64_t)s->j) : 0,
 		};
 		npu_emit(e->b, &(struct npu_insn){ .op = NPU_OP_VSOFTMAX_ONLINE, .softmax = online },

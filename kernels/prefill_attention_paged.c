@@ -13,6 +13,7 @@ static const struct npu_param params[] = {
 	PAGED_PARAM_KV_HEADS,
 	PARAM_HEAD_DIM,
 	PARAM_INT("chunk", 512, 1, MAX_LENGTH, "token", "new tokens of a sequence, its last ones"),
+	PAGED_PARAM_WINDOW,
 	PAGED_PARAM_PAGE,
 	PAGED_PARAM_KV,
 	PAGED_PARAM_GROUP,

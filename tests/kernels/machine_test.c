@@ -119,6 +119,8 @@ static const char *const counted[] = {
 	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=8 kv=int8 kv_group=token gather=pages tile_kv=32",
 	"decode_attention_paged batch=2 seq=500 heads=6 kv_heads=3 kv=int4 dequant=matrix gather=pages tile_kv=64",
 	"prefill_attention_paged batch=2 seq=500 seq_min=300 chunk=100 heads=4 kv_heads=2 tile_q=48",
+	"prefill_attention_paged batch=2 seq=500 seq_min=300 chunk=300 heads=4 kv_heads=2 tile_q=32 tile_kv=32 window=100",
+	"prefill_attention_paged seq=500 chunk=500 heads=4 kv_heads=2 kv=int4 dequant=matrix splits=2 window=77 tile_kv=32",
 };
 
 START_TEST(a_run_counts_what_the_closed_form_says)
@@ -378,6 +380,23 @@ START_TEST(rows_that_see_none_of_a_tile_are_left_out)
 }
 END_TEST
 
+/* Of the rows of tiles of 64 x 64 the first two meet 1 and 2, the 14 others 3: a window of 128 keys begins 127 before the
+ * query. K and V of all 1,024 tokens are written. */
+START_TEST(a_paged_cache_is_not_read_before_the_windows)
+{
+	char *report =
+	    run("prefill_attention_paged seq=1024 chunk=1024 heads=2 kv_heads=1 window=128 tile_q=64 tile_kv=64");
+	const uint64_t tiles = 1 + 2 + 14 * 3, pages = 64 / 16, queries = 2 * 1024 * 128 * 2, fresh = 2 * 1024 * 128 * 2;
+	ck_assert_uint_eq(number(report, "", "macs"), 2 * 2 * tiles * 64 * 64 * 128);
+	ck_assert_uint_eq(number(report, "", "useful_macs"), 2ull * 2 * 128 * (128 * 129 / 2 + (1024 - 128) * 128));
+	/* Pages are found through entries of 4 bytes: those of each tile, and one for each 16 new tokens. */
+	ck_assert_uint_eq(number(report, "overlap dram", "read_bytes"),
+			  queries + fresh + 2 * tiles * (64 * 128 * 2 + pages * 4) + 2 * 1024 / 16 * 4);
+	ck_assert_uint_eq(number(report, "overlap dram", "write_bytes"), queries + fresh);
+	free(report);
+}
+END_TEST
+
 /* Of the 64 tiles of 128 x 128 of a head a causal mask leaves 36. Each of them is written and read as fp32, and as fp16
  * when it is a probability; q passes once, k and v once for each tile. */
 START_TEST(attention_leaves_out_what_the_mask_hides)
@@ -570,6 +589,7 @@ int main(void)
 	tcase_add_test(t, flash_attention_keeps_a_large_array_busy);
 	tcase_add_test(t, rows_that_see_none_of_a_tile_are_left_out);
 	tcase_add_test(t, attention_leaves_out_what_the_mask_hides);
+	tcase_add_test(t, a_paged_cache_is_not_read_before_the_windows);
 	tcase_add_test(t, softmax_reads_what_the_mask_shows);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);

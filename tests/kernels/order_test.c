@@ -219,6 +219,7 @@ static const struct {
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=20 heads=16 kv_heads=16 heads_at_once=2 tile_kv=64 "
 				    "gather=pages kv=int4 dequant=matrix" },
 	{ "prefill_attention_paged", "batch=2 seq=200 chunk=100 heads=4 kv_heads=2 tile_q=32 tile_kv=32" },
+	{ "prefill_attention_paged", "batch=2 seq=300 chunk=200 heads=4 kv_heads=2 tile_q=32 tile_kv=32 window=50" },
 	{ "prefill_attention_paged",
 	  "batch=2 seq=400 seq_min=90 chunk=90 heads=4 kv_heads=2 tile_q=32 tile_kv=100 kv=int8" },
 };

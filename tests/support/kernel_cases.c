@@ -303,6 +303,9 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	struct case_rng own = *r;
 	if (npu_param_index(k, "softcap") >= 0 && !case_below(&own, 3))
 		set(k, args, "softcap", 1 + case_below(&own, 60));
+	/* The paged one does without, too. */
+	if (npu_param_index(k, "window") >= 0 && npu_param_index(k, "chunk") >= 0 && case_below(&own, 2))
+		set(k, args, "window", 0);
 	/* int8 sums may be the result, which has no bias; nor has gemv without sums. */
 	bool sums = npu_arg(k, args, "k", 0) > 0 || npu_param_index(k, "order") >= 0;
 	if (npu_param_index(k, "weights") >= 0 && npu_arg(k, args, "dtype", 0) < 2 && sums)
