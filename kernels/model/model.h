@@ -64,7 +64,10 @@ enum { MODEL_LATENT_GROUP = 64 };
 /* What the cache of one layer keeps of one token: K and V with scales (fp16) of each as kv_group has them, or the latent, with a
  * scale for each MODEL_LATENT_GROUP elements where it is quantised. */
 uint64_t model_kv_token_bytes(const struct transformer *, const struct model_ask *);
-/* Whole pages of all layers and sequences, of a latent whole rows; a windowed layer keeps its window. UINT64_MAX where that would be more. */
+/* Tokens of a sequence whose keys and values a layer has in its cache at the end of a step: the context, or of a windowed layer
+ * what the new tokens see. */
+uint32_t model_kept(const struct transformer *, const struct model_ask *, bool windowed);
+/* Whole pages of all layers and sequences with what they keep, of a latent whole rows. UINT64_MAX where that would be more. */
 uint64_t model_kv_bytes(const struct transformer *, const struct model_ask *);
 /* The most that is alive between two operators, in fp16. */
 uint64_t model_activation_bytes(const struct transformer *, const struct model_ask *);

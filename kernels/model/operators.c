@@ -167,30 +167,18 @@ static void attend(struct build *b, bool windowed)
 {
 	const struct transformer *t = b->t;
 	const struct model_ask *ask = b->ask;
-	uint64_t seen = windowed ? least(ask->context, t->window) : ask->context;
 	if (ask->phase == MODEL_DECODE) {
-		attend_decode(b, seen);
+		attend_decode(b, windowed ? least(ask->context, t->window) : ask->context);
 		return;
 	}
-	if (seen == ask->context) {
-		struct model_op *op = begin(b, "attention (paged)", "prefill_attention_paged", 1);
-		arg(op, "batch=%" PRIu32, ask->batch);
-		arg(op, "seq=%" PRIu32, ask->context);
-		arg(op, "chunk=%" PRIu32, model_chunk(ask));
-		attention_shape(op, t);
-		cache(op, ask);
-		op->along = "heads";
-		return;
-	}
-	/* Keys before the window of the first new token are not looked at. */
-	uint64_t keys = least(ask->context, (uint64_t)model_chunk(ask) + seen - 1);
-	struct model_op *op = begin(b, "attention (window)", "flash_attention", ask->batch);
+	struct model_op *op = begin(b, "attention (paged)", "prefill_attention_paged", 1);
+	arg(op, "batch=%" PRIu32, ask->batch);
+	arg(op, "seq=%" PRIu32, model_kept(t, ask, windowed));
+	arg(op, "chunk=%" PRIu32, model_chunk(ask));
+	if (windowed)
+		arg(op, "window=%" PRIu32, t->window);
 	attention_shape(op, t);
-	arg(op, "seq=%" PRIu64, keys);
-	if (keys != model_chunk(ask))
-		arg(op, "seq_q=%" PRIu32, model_chunk(ask));
-	arg(op, "mask=window");
-	arg(op, "window=%" PRIu64, seen);
+	cache(op, ask);
 	op->along = "heads";
 }
 
@@ -410,11 +398,6 @@ static void notes(struct build *b)
 		note(b, "num_key_value_heads is not given: %" PRIu32 ", the default of %s models", t->kv_heads, t->family);
 	if (t->quantized[0])
 		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
-	bool windowed = false;
-	for (unsigned i = 0; i < b->plan->nsections; i++)
-		windowed |= b->plan->sections[i].windowed;
-	if (windowed && b->ask->phase == MODEL_PREFILL)
-		note(b, "layers with a window take keys and values of a prompt in fp16 as they are made: their cache is not written");
 	if (t->kv_rank && b->ask->phase == MODEL_PREFILL && b->ask->kv != MODEL_FP16)
 		note(b, "the latent of a prompt is written in fp16: it is not quantised on the way");
 	if (t->experts)

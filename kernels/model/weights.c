@@ -222,14 +222,20 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 /* Pages of all sequences of a layer that keeps `tokens` of a context at most, and of the shortest one `least`. */
 static uint64_t layer_pages(const struct model_ask *ask, uint64_t page, uint64_t tokens, uint64_t least)
 {
-	/* A window that does not begin with a page needs part of one more. */
-	uint64_t more = tokens < ask->context && tokens % page == 0, total = 0;
+	/* A window may begin with the last token of a page. */
+	uint64_t before = tokens < ask->context ? page - 1 : 0, total = 0;
 	struct paged p = { .batch = ask->batch, .seq = tokens, .seq_min = least, .seed = 1 };
 	if (least == tokens)
-		return product(ask->batch, (tokens + page - 1) / page + more);
+		return product(ask->batch, (tokens + before + page - 1) / page);
 	for (uint64_t b = 0; b < ask->batch; b++)
-		total += (paged_length(&p, b) + page - 1) / page + more;
+		total += (paged_length(&p, b) + before + page - 1) / page;
 	return total;
+}
+
+uint32_t model_kept(const struct transformer *t, const struct model_ask *ask, bool windowed)
+{
+	uint64_t seen = (uint64_t)t->window + model_chunk(ask) - 1;
+	return windowed && seen < ask->context ? (uint32_t)seen : ask->context;
 }
 
 uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask)
@@ -237,7 +243,7 @@ uint64_t model_kv_bytes(const struct transformer *t, const struct model_ask *ask
 	uint64_t token = model_kv_token_bytes(t, ask), total = 0;
 	uint32_t page = t->kv_rank ? 1 : ask->page; /* rows of a latent follow one another */
 	for (uint32_t i = 0; i < t->layers; i++) {
-		uint32_t keeps = t->windowed[i] && t->window < ask->context ? t->window : ask->context;
+		uint32_t keeps = model_kept(t, ask, t->windowed[i]);
 		uint32_t least = ask->context_min && ask->context_min < keeps ? ask->context_min : keeps;
 		total = sum_of(total, product(layer_pages(ask, page, keeps, least), page * token));
 	}

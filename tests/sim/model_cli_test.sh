@@ -92,6 +92,33 @@ done
 holds 'v["memory.kv_bytes"] == 64 * 5 * (64 + 2 * 2)' token.json
 holds 'v["memory.kv_bytes"] == 64 * 5 * (64 + 2 * 4 * 2 * 2)' half.json
 
+# Layers with a window write their cache, too: of three layers (window, whole, window) the prompt's O of 4 heads of 32, and all that memory has of KV.
+cat >window.json <<'END'
+{"model_type": "gemma2", "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+ "vocab_size": 512, "intermediate_size": 96, "sliding_window": 40}
+END
+# attention KEY FILE: sum over the operators that attend.
+attention() {
+    json_lines "$2" | awk -F '\t' -v key="$1" '{ split($1, p, "."); if (p[1] != "operators") next }
+        p[3] == "name" && $2 ~ /attention \(/ { is[p[2]] = 1 } p[3] == key { value[p[2]] = $2 }
+        END { for (i in is) sum += value[i]; printf "%.0f\n", sum }'
+}
+for kv in 'kv=fp16' 'kv=int8 kv_layout=kv_page_head' 'kv=int8 kv_group=half' 'kv=int4' 'kv=int4 kv_group=token dequant=matrix'; do
+    for exact in '' --exact; do
+        "$NPUSIM" model window.json phase=prefill context=160 batch=2 $kv $exact --report window-report.json >/dev/null || fail "a window, $kv"
+        holds "$(attention dram_write_bytes window-report.json) == 3 * 2 * 160 * 4 * 32 * 2 + v[\"memory.kv_bytes\"] && v[\"notes\"] == \"[]\"" window-report.json
+    done
+done
+# The last 32 of 160 tokens with int8: those of 2 heads of 32 and two scales of each are written; 71 tokens are kept in 6 pages of 16 at most by two of three layers.
+"$NPUSIM" model window.json phase=prefill context=160 chunk=32 kv=int8 --report window-report.json >/dev/null || fail 'a window, chunk=32'
+holds "$(attention dram_write_bytes window-report.json) == 3 * 32 * (4 * 32 * 2 + 2 * 2 * (32 + 2))" window-report.json
+holds 'v["memory.kv_bytes"] == (160 + 2 * 6 * 16) * 2 * 2 * (32 + 2)' window-report.json
+# Queries of the windowed layers see 40 keys each, those of the other one 129 to 160.
+holds "$(attention useful_macs window-report.json) == 2 * 4 * 32 * (2 * 32 * 40 + 32 * (129 + 160) / 2)" window-report.json
+# A decode step keeps the window, in pages of one token no more.
+"$NPUSIM" model window.json context=160 page=1 --report window-report.json >/dev/null || fail 'a window, page=1'
+holds 'v["memory.kv_bytes"] == (160 + 2 * 40) * 2 * 2 * 32 * 2' window-report.json
+
 # Gemma 2 caps scores, by 50, and 256,000 logits, by 30: 62.5 rows of 4,096
 "$NPUSIM" model gemma-2-2b context=64 weights=int4 --plan >plan || fail 'gemma-2-2b: no plan'
 checks=$((checks + 2))
