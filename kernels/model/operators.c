@@ -83,7 +83,7 @@ static void project(struct build *b, const char *name, uint64_t repeat, uint64_t
 	struct model_op *op = multiply(b, name, repeat, m, n, k, ask->weights, ask->group);
 	if (bias)
 		arg(op, "bias=1");
-	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask) + (bias ? 2 * n : 0);
+	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ .name = name, .k = k, .n = n, .count = 1 }, ask) + (bias ? 2 * n : 0);
 }
 
 static void norm(struct build *b, const char *name, uint64_t repeat, uint64_t rows, uint64_t width)
@@ -398,6 +398,9 @@ static void notes(struct build *b)
 		note(b, "num_key_value_heads is not given: %" PRIu32 ", the default of %s models", t->kv_heads, t->family);
 	if (t->quantized[0])
 		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
+	if (model_head_copied(t, b->ask))
+		note(b, "the head is tied: a copy of it in %s lies beside the embedding table, which is fp16",
+		     type_name(b->ask->weights));
 	if (t->kv_rank && b->ask->phase == MODEL_PREFILL && b->ask->kv != MODEL_FP16)
 		note(b, "the latent of a prompt is written in fp16: it is not quantised on the way");
 	if (t->experts)
