@@ -22,7 +22,7 @@ enum {
 	TRANSFORMER_EXPERTS_MAX = 4096,
 };
 
-enum transformer_activation { TRANSFORMER_SILU, TRANSFORMER_GELU, TRANSFORMER_RELU };
+enum transformer_activation { TRANSFORMER_SILU, TRANSFORMER_GELU };
 
 /* Members that are 0 or false say that the model has no such thing. */
 struct transformer {

@@ -367,7 +367,6 @@ static bool read_activation(struct reader *r)
 		{ "silu", TRANSFORMER_SILU },      { "swish", TRANSFORMER_SILU },
 		{ "gelu", TRANSFORMER_GELU },      { "gelu_new", TRANSFORMER_GELU },
 		{ "gelu_fast", TRANSFORMER_GELU }, { "gelu_pytorch_tanh", TRANSFORMER_GELU },
-		{ "relu", TRANSFORMER_RELU },
 	};
 	/* Gemma's newer field goes before the older one, which the library no longer looks at. */
 	static const char *const keys[] = { "hidden_activation", "hidden_act", "activation_function" };
@@ -379,15 +378,14 @@ static bool read_activation(struct reader *r)
 	}
 	name = name ? name : r->family->activation;
 	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (strcmp(known[i].name, name) == 0) {
+		if (strcmp(known[i].name, name) == 0 && (!r->family->plain || known[i].activation == TRANSFORMER_GELU)) {
 			r->model->activation = known[i].activation;
 			return true;
 		}
 	char shown[64];
 	npu_plain(name, strlen(name), shown, sizeof shown);
-	return fail(r, key,
-		    "\"%s\" is not supported; silu, swish, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh and relu are",
-		    shown);
+	return fail(r, key, "\"%s\" is not supported in an MLP with%s a gate; %sgelu, gelu_new, gelu_fast and gelu_pytorch_tanh are",
+		    shown, r->family->plain ? "out" : "", r->family->plain ? "" : "silu, swish, ");
 }
 
 static bool read_biases(struct reader *r)
@@ -677,6 +675,17 @@ bool model_config_read(const char *path, const char *text, uint64_t nbytes, stru
 	struct transformer read = { 0 };
 	json_t *root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &found);
 	struct reader r = { path, text, nbytes, 0, root, NULL, &read, err };
+	const char *zero = root ? NULL : memchr(text, 0, nbytes);
+	if (zero) {
+		uint64_t at = (uint64_t)(zero - text), line = 1, begin = 0;
+		for (uint64_t i = 0; i < at; i++)
+			if (text[i] == '\n') {
+				line++;
+				begin = i + 1;
+			}
+		return npu_fail_at(err, NPU_ERR_SYNTAX, path, (uint32_t)line, (uint32_t)(at - begin + 1),
+				   "a zero byte: this is no text");
+	}
 	if (!root) {
 		char shown[160];
 		npu_plain(found.text, strlen(found.text), shown, sizeof shown);

@@ -460,11 +460,6 @@ static bool check(const struct transformer *t, const struct model_ask *ask, stru
 	if (ask->kv_to_array && ask->kv == MODEL_FP16)
 		return npu_fail(err, NPU_ERR_VALUE,
 				"dequant=matrix: has no effect with kv=fp16, only with int8 or int4");
-	if (t->gated ? t->activation == TRANSFORMER_RELU : t->activation != TRANSFORMER_GELU)
-		return npu_fail(err, NPU_ERR_VALUE,
-				"hidden_act: no kernel does the %s of an MLP %s a gate; silu and gelu with a gate, "
-				"gelu without would be right",
-				t->activation == TRANSFORMER_RELU ? "relu" : "silu", t->gated ? "with" : "without");
 	return true;
 }
 

@@ -181,7 +181,12 @@ START_TEST(every_kind_of_bad_input_names_its_field)
 	refuse(LLAMA_BUT ", \"tie_word_embeddings\": 1}",
 	       "c.json:2:54: tie_word_embeddings: is a number, true or false would be right");
 	refuse(LLAMA_BUT ", \"hidden_act\": \"mish\"}",
-	       "c.json:2:54: hidden_act: \"mish\" is not supported; silu, swish, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh and relu are");
+	       "c.json:2:54: hidden_act: \"mish\" is not supported in an MLP with a gate; silu, swish, gelu, gelu_new, gelu_fast and gelu_pytorch_tanh are");
+	refuse(LLAMA_BUT ", \"hidden_act\": \"relu\"}",
+	       "c.json:2:54: hidden_act: \"relu\" is not supported in an MLP with a gate; silu, swish, gelu, gelu_new, gelu_fast and gelu_pytorch_tanh are");
+	refuse("{\"model_type\": \"phi\", \"hidden_size\": 64, \"num_hidden_layers\": 1, \"num_attention_heads\": 8, \"vocab_size\": 512,\n"
+	       " \"intermediate_size\": 256, \"hidden_act\": \"silu\"}",
+	       "c.json:2:28: hidden_act: \"silu\" is not supported in an MLP without a gate; gelu, gelu_new, gelu_fast and gelu_pytorch_tanh are");
 	refuse(LLAMA_BUT ", \"rope_scaling\": {\"type\": \"ntk\\u0007\"}}",
 	       "c.json:2:54: rope_scaling: the rope_type \"ntk\\x07\" is not supported; default, linear, dynamic, yarn, llama3, longrope and su are");
 	refuse(LLAMA_BUT ", \"num_local_experts\": 8}", "c.json:2:54: num_local_experts: a llama model has no experts");
