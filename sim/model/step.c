@@ -28,7 +28,8 @@ static bool fits(struct model_step *s, struct npu_error *err)
 	if (sum <= (double)s->dram_bytes)
 		return true;
 	return npu_fail(err, NPU_ERR_FIT,
-			"%s does not fit: weights %s + KV %s + activations %s = %s, the DRAM of %s has %s", s->dims->name,
+			"%s of %s parameters does not fit: weights %s + KV %s + activations %s = %s, the DRAM of %s has %s",
+			s->dims->name, npu_count_text(model_parameters(s->dims)).text,
 			mib((double)s->weight_bytes).text, mib((double)s->kv_bytes).text, mib((double)s->activation_bytes).text,
 			mib(sum).text, s->config->title, mib((double)s->dram_bytes).text);
 }

@@ -49,9 +49,14 @@ checks=$((checks + 1))
 grep -q '^npusim: cut.json:1:.*the file is cut short$' err && [ "$(wc -l <err)" = 1 ] || fail "cut.json: $(cat err)"
 
 # Of 8,030,261,248 parameters in fp16, 15,317 MiB; a latent cache; the numbers are there.
-refuse 1 'llama-3-8b does not fit: weights 15317 MiB + KV 128 MiB + activations 0.3 MiB = 15445 MiB, the DRAM of edge-1mb has 4096 MiB' llama-3-8b
-refuse 1 'llama-3-8b does not fit: weights 4693 MiB + KV 260 MiB + activations 0.3 MiB = 4953 MiB, the DRAM of edge-1mb has 4096 MiB' \
+refuse 1 'llama-3-8b of 8,030,261,248 parameters does not fit: weights 15317 MiB + KV 128 MiB + activations 0.3 MiB = 15445 MiB, the DRAM of edge-1mb has 4096 MiB' llama-3-8b
+refuse 1 'llama-3-8b of 8,030,261,248 parameters does not fit: weights 4693 MiB + KV 260 MiB + activations 0.3 MiB = 4953 MiB, the DRAM of edge-1mb has 4096 MiB' \
     llama-3-8b context=4096 weights=int4 kv=int8 --plan
+
+refuse 1 'deepseek-v3 of 671,026,419,200 parameters does not fit: weights 1279881 MiB + KV 69 MiB + activations 0.3 MiB = 1279950 MiB, the DRAM of edge-1mb has 4096 MiB' \
+    deepseek-v3 --plan
+printf '{"model_type":\n "\0\377' >binary.json
+refuse 2 'binary.json:2:3: a zero byte: this is no text' binary.json
 
 # Figures
 for phase in decode prefill; do
