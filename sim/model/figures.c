@@ -41,24 +41,19 @@ void model_figures_add(struct model_figures *sum, const struct model_figures *f,
 	sum->accum_peak_bytes = larger(sum->accum_peak_bytes, f->accum_peak_bytes);
 }
 
-/* Whole numbers that add up to `all`, none below 0: a line goes below where the shorter run had more of something. */
+/* Whole numbers that add up to `all`, none below 0: a line goes below where the shorter run had more of something, and the others
+ * are that much larger, each in proportion. */
 static void make_whole(double *const *parts, unsigned n, double all)
 {
-	double sum = 0, told = 0;
-	unsigned most = 0;
-	for (unsigned i = 1; i < n; i++)
-		most = *parts[i] > *parts[most] ? i : most;
+	double total = 0, sum = 0, told = 0;
 	for (unsigned i = 0; i < n; i++)
-		if (*parts[i] < 0) {
-			*parts[most] += *parts[i];
-			*parts[i] = 0;
-		}
+		total += *parts[i] = fmax(*parts[i], 0);
 	for (unsigned i = 0; i < n; i++) {
 		sum += *parts[i];
-		*parts[i] = round(sum) - told;
-		told = round(sum);
+		double upto = total > 0 ? round(all * (sum / total)) : 0;
+		*parts[i] = upto - told;
+		told = upto;
 	}
-	*parts[most] += all - told;
 }
 
 /* What a run counts it counts in whole numbers; cycles of engines, and of their overlap, add up to all cycles. */

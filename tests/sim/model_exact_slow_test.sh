@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # npusim model counts layers of a kind once and draws long operators out; --exact runs every operator of every layer in full, at its own
-# addresses. Over models, machines, phases and types both agree within 2 % in cycles and 1 % in energy, and in bytes to the byte.
+# addresses. Over models, machines, phases and types both agree within 2 % in cycles and 1 % in energy, and in bytes to the byte;
+# of either, cycles of each engine add up to all of them, and none is below 0.
 . "$SRC/tests/support/cli.sh" || exit 1
 . "$SRC/tests/support/json.sh" || exit 1
 
@@ -9,6 +10,9 @@
 agree() {
     "$NPUSIM" model "$@" --report counted.json >/dev/null 2>err && "$NPUSIM" model "$@" --exact --report exact.json >/dev/null 2>err ||
         fail "$*: $(cat err)"
+    checks=$((checks + 2))
+    json_adds_up counted.json || fail "$*: the counted figures do not add up"
+    json_adds_up exact.json || fail "$*: the exact figures do not add up"
     local key bound one other
     for key in cycles:0.02 energy_uj:0.01 macs:1e-9 dram_read_bytes:1e-6 dram_write_bytes:1e-6; do
         bound=${key#*:} key=${key%:*}

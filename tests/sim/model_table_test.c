@@ -2,9 +2,11 @@
 /* Counts of parameters equal the published ones; the table of names equals the config.json files where they lie beside the tree. */
 #include "kernels/model/model.h"
 #include "sim/config_file.h"
+#include "sim/model/figures.h"
 #include "tests/support/suite.h"
 #include "traces/model_config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +142,39 @@ START_TEST(bytes_follow_from_the_dimensions)
 }
 END_TEST
 
+/* States of the longer run that the shorter one has more of end at 0, however much that is, and the others are all cycles. */
+START_TEST(what_is_drawn_out_adds_up_and_is_never_below_0)
+{
+	enum { STALL = 1, OTHER = 2, IDLE = 3 };
+	struct model_figures one = { .cycles = 100 }, two = { .cycles = 101 }, out;
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		one.states[e][STALL] = 40;
+		one.states[e][OTHER] = 30;
+		one.states[e][IDLE] = 30;
+		two.states[e][OTHER] = 50.5;
+		two.states[e][IDLE] = 50.5;
+	}
+	one.neither = 100;
+	two.both = two.dma_only = two.compute_only = 101.0 / 3;
+	model_figures_draw_out(&out, &one, 1, &two, 2, 7);
+	ck_assert_double_eq(out.cycles, 106);
+	for (unsigned e = 0; e < NPU_ENGINES; e++) {
+		double sum = 0;
+		for (unsigned i = 0; i < NPU_STATES; i++) {
+			ck_assert_double_ge(out.states[e][i], 0);
+			ck_assert_double_eq(out.states[e][i], floor(out.states[e][i]));
+			sum += out.states[e][i];
+		}
+		ck_assert_double_eq(sum, out.cycles);
+		ck_assert_double_eq(out.states[e][STALL], 0);
+		ck_assert_double_eq(out.states[e][OTHER], 53);
+	}
+	ck_assert_double_ge(out.neither, 0);
+	ck_assert_double_ge(fmin(out.both, fmin(out.dma_only, out.compute_only)), 35);
+	ck_assert_double_eq(out.both + out.dma_only + out.compute_only + out.neither, out.cycles);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model_table");
@@ -148,6 +183,7 @@ int main(void)
 	tcase_add_test(cases, active_parameters_are_those_that_the_authors_name);
 	tcase_add_test(cases, the_table_equals_the_config_files);
 	tcase_add_test(cases, bytes_follow_from_the_dimensions);
+	tcase_add_test(cases, what_is_drawn_out_adds_up_and_is_never_below_0);
 	suite_add_tcase(suite, cases);
 	return npu_suite_run(suite);
 }

@@ -21,3 +21,24 @@ json_holds() {
         { v[$1] = $2 }
         END { exit !(NR > 0 && ('"$1"')) }'
 }
+
+# json_adds_up FILE: wherever a report has cycles and engines, busy, stalls and idle of each engine are all cycles; no number is below
+# 0. Says what is not so; false, too, without any.
+json_adds_up() {
+    json_lines "$1" | awk -F '\t' '
+        $2 ~ /^-[0-9]/ { print $1 " is " $2; wrong = 1 }
+        $1 ~ /\.cycles$/ { cycles[substr($1, 1, length($1) - 7)] = $2 }
+        match($1, /\.engines\.[a-z]+\.(busy|idle|stalls\..*)$/) {
+            split(substr($1, RSTART + 9), name, ".")
+            sum[substr($1, 1, RSTART - 1) FS name[1]] += $2
+        }
+        END {
+            for (i in sum) {
+                split(i, of, FS)
+                off = sum[i] - cycles[of[1]]
+                n++
+                if (off > 0.001 || off < -0.001) { print of[1] ": " of[2] " adds up to " sum[i] " of " cycles[of[1]] " cycles"; wrong = 1 }
+            }
+            exit wrong || !n
+        }'
+}
