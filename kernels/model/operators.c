@@ -401,8 +401,11 @@ static void notes(struct build *b)
 	if (model_head_copied(t, b->ask))
 		note(b, "the head is tied: a copy of it in %s lies beside the embedding table, which is fp16",
 		     type_name(b->ask->weights));
-	if (t->kv_rank && b->ask->phase == MODEL_PREFILL && b->ask->kv != MODEL_FP16)
-		note(b, "the latent of a prompt is written in fp16: it is not quantised on the way");
+	uint64_t latents = t->kv_rank ? model_tokens(b->ask) * t->layers : 0;
+	if (latents && b->ask->kv != MODEL_FP16)
+		note(b, "new latents leave in fp16, %" PRIu64 " bytes: reading them to quantise them, and %" PRIu64
+			" bytes of %s and scales into the cache, are left out",
+		     latents * (t->kv_rank + t->rope_dim) * 2, latents * model_kv_token_bytes(t, b->ask), type_name(b->ask->kv));
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another; choosing experts and weighing "
 			"what they give is not run");
