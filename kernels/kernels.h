@@ -20,6 +20,7 @@ extern const struct npu_kernel npu_rope;
 extern const struct npu_kernel npu_swiglu;
 extern const struct npu_kernel npu_gelu;
 extern const struct npu_kernel npu_softcap;
+extern const struct npu_kernel npu_quantise;
 extern const struct npu_kernel npu_residual_add;
 extern const struct npu_kernel npu_embedding;
 extern const struct npu_kernel npu_decode_attention_paged;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isa/number.h"
 #include "kernels/attn.h"
 #include "kernels/pingpong.h"
 
@@ -46,11 +45,6 @@ static bool open_to_write(struct cache *c, const struct paged *p, const struct n
 	return c->new_pool && (c->new_scales || !c->scales);
 }
 
-static double to_fp16(double x)
-{
-	return npu_fp16_to_f32(npu_fp16_from_f64(x));
-}
-
 /* Where a token of a sequence lies. */
 struct place {
 	uint64_t page, token;
@@ -59,20 +53,6 @@ struct place {
 static struct place place_of(const struct cache *c, const uint32_t *pages, uint64_t token)
 {
 	return (struct place){ pages[token / c->p->page], token % c->p->page };
-}
-
-/* Integers of `n` values and the scale that they share, which is rounded to fp16 before it is used. */
-static double quantise(enum npu_dtype type, const double *x, uint64_t n, double *q)
-{
-	double most = 0;
-	for (uint64_t i = 0; i < n; i++)
-		most = isnan(x[i]) || isnan(most) ? NAN : fmax(most, fabs(x[i]));
-	double scale = to_fp16(most / npu_int_max(type));
-	for (uint64_t i = 0; i < n; i++) {
-		double ratio = scale == 0 || isnan(x[i] / scale) ? 0 : rint(x[i] / scale);
-		q[i] = fmin(fmax(ratio, npu_int_min(type)), npu_int_max(type));
-	}
-	return scale;
 }
 
 /* A new token of all heads, K or V, into the page. */
@@ -85,7 +65,7 @@ static void append_token(const struct cache *c, const double *x, struct place at
 			memcpy(q + i, x + i, shared * sizeof *q);
 		else
 			c->new_scales[paged_scale(p, at.page, half, i / p->dim, at.token, i % p->dim)] =
-			    quantise(p->kv, x + i, shared, q + i);
+			    npu_reference_quantise(p->kv, x + i, shared, q + i);
 	}
 	for (uint64_t i = 0; i < wide; i++)
 		c->new_pool[paged_element(p, at.page, half, i / p->dim, at.token, i % p->dim)] = q[i];

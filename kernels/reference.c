@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "isa/number.h"
+
 static struct npu_reference_tensor *find(const struct npu_reference_io *io, const char *name, uint64_t count)
 {
 	for (unsigned i = 0; i < io->n; i++)
@@ -96,4 +98,17 @@ void npu_reference_softmax(uint64_t rows, const struct npu_mask *mask, double sc
 			if (npu_mask_sees(mask, r, c) && max != -INFINITY)
 				out[c] /= sum;
 	}
+}
+
+double npu_reference_quantise(enum npu_dtype type, const double *x, uint64_t n, double *q)
+{
+	double most = 0;
+	for (uint64_t i = 0; i < n; i++)
+		most = isnan(x[i]) || isnan(most) ? NAN : fmax(most, fabs(x[i]));
+	double scale = npu_fp16_to_f32(npu_fp16_from_f64(most / npu_int_max(type)));
+	for (uint64_t i = 0; i < n; i++) {
+		double ratio = scale == 0 || isnan(x[i] / scale) ? 0 : rint(x[i] / scale);
+		q[i] = fmin(fmax(ratio, npu_int_min(type)), npu_int_max(type));
+	}
+	return scale;
 }

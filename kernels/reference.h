@@ -36,6 +36,10 @@ void npu_reference_matmul(uint64_t m, uint64_t n, uint64_t k, const double *a, c
  * place is fine. */
 void npu_reference_softmax(uint64_t rows, const struct npu_mask *, double scale, const double *s, double *p);
 
+/* Integers of `n` values in q; returns the scale that they share, max|x| / the largest integer, which is rounded to fp16 before it is
+ * used. Where it is 0, and for a NaN, q is 0. */
+double npu_reference_quantise(enum npu_dtype, const double *x, uint64_t n, double *q);
+
 /* bound[i]: how far element i of the kernel's output may lie from the reference before it is rounded to the type of the
  * tensor, by the worst case over all roundings on its way (docs/values.md derives it). 0: exact; INFINITY: anything may
  * come out, as where fp32 overflows. `io` holds inputs and the reference's outputs, `exp_error` is the relative error

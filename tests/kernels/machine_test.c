@@ -97,6 +97,8 @@ static const char *const counted[] = {
 	"rope rows=100 heads=3 head_dim=64 rotary=48",
 	"swiglu rows=100 cols=200",
 	"softcap rows=100 cols=201",
+	"quantise rows=100 cols=288 tile_rows=7",
+	"quantise rows=33 cols=200 to=int4 group=0",
 	"flash_attention seq=500 heads=2 mask=causal tile_q=64 tile_kv=48 softcap=30",
 	"decode_attention_paged batch=2 seq=500 heads=8 kv_heads=2 kv=int8 splits=3 softcap=50",
 	"residual_add rows=100 cols=201",

@@ -198,6 +198,7 @@ static const struct {
 	{ "swiglu", "rows=100 cols=300 tile_rows=16" },
 	{ "gelu", "rows=100 cols=300 tile_rows=16" },
 	{ "softcap", "rows=100 cols=300 tile_rows=16" },
+	{ "quantise", "rows=100 cols=300 tile_rows=16" },
 	{ "embedding", "rows=100 cols=300 tile_rows=16" },
 	{ "decode_attention_paged", "batch=3 seq=400 seq_min=300 heads=4 kv_heads=2 tile_kv=64 heads_at_once=1" },
 	{ "decode_attention_paged",

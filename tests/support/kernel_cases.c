@@ -303,6 +303,12 @@ void random_args(const struct npu_kernel *k, struct npu_args *args, uint64_t lon
 	struct case_rng own = *r;
 	if (npu_param_index(k, "softcap") >= 0 && !case_below(&own, 3))
 		set(k, args, "softcap", 1 + case_below(&own, 60));
+	if (npu_param_index(k, "to") >= 0) {
+		set(k, args, "to", case_below(&own, 2));
+		set(k, args, "group", case_below(&own, 100));
+		int64_t cols = npu_arg(k, args, "cols", 2);
+		set(k, args, "cols", (uint64_t)(cols + (npu_arg(k, args, "to", 0) && cols % 2)));
+	}
 	/* The paged one does without, too. */
 	if (npu_param_index(k, "window") >= 0 && npu_param_index(k, "chunk") >= 0 && case_below(&own, 2))
 		set(k, args, "window", 0);
