@@ -230,6 +230,17 @@ static void latent_decode(struct build *b)
 	project(b, "v_from_latent", t->heads, b->tokens, t->v_dim, t->kv_rank, false);
 }
 
+/* The new latents into the cache; in fp16 the norm and rope write them there. */
+static void quantise_latent(struct build *b)
+{
+	struct model_op *op = begin(b, "quantise_latent", "quantise", 1);
+	arg(op, "rows=%" PRIu64, b->tokens);
+	arg(op, "cols=%" PRIu32, b->t->kv_rank + b->t->rope_dim);
+	arg(op, "to=%s", type_name(b->ask->kv));
+	arg(op, "group=%d", MODEL_LATENT_GROUP);
+	op->along = "rows";
+}
+
 static void latent_attention(struct build *b)
 {
 	const struct transformer *t = b->t;
@@ -245,6 +256,8 @@ static void latent_attention(struct build *b)
 	project(b, "kv_a_proj", 1, b->tokens, t->kv_rank + t->rope_dim, t->hidden, t->qkv_bias);
 	norm(b, "kv_a_norm", 1, b->tokens, t->kv_rank);
 	rotate(b, t->heads + 1, t->rope_dim);
+	if (ask->kv != MODEL_FP16)
+		quantise_latent(b);
 	if (ask->phase == MODEL_DECODE) {
 		latent_decode(b);
 	} else {
@@ -401,11 +414,9 @@ static void notes(struct build *b)
 	if (model_head_copied(t, b->ask))
 		note(b, "the head is tied: a copy of it in %s lies beside the embedding table, which is fp16",
 		     type_name(b->ask->weights));
-	uint64_t latents = t->kv_rank ? model_tokens(b->ask) * t->layers : 0;
-	if (latents && b->ask->kv != MODEL_FP16)
-		note(b, "new latents leave in fp16, %" PRIu64 " bytes: reading them to quantise them, and %" PRIu64
-			" bytes of %s and scales into the cache, are left out",
-		     latents * (t->kv_rank + t->rope_dim) * 2, latents * model_kv_token_bytes(t, b->ask), type_name(b->ask->kv));
+	if (t->kv_rank && b->ask->kv != MODEL_FP16 && model_chunk(b->ask) < b->ask->context && b->ask->phase == MODEL_PREFILL)
+		note(b, "keys and values of cached tokens are made of latents in fp16: making fp16 of %s is left out",
+		     type_name(b->ask->kv));
 	if (t->experts)
 		note(b, "routing is even: no expert gets more than one token more than another; choosing experts and weighing "
 			"what they give is not run");
