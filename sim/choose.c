@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates by traffic, then by simulation; at last the best of them against the kernel's own tiles. */
+/* Candidates by traffic and instructions, then by short simulations, the best of these by longer ones; at last one against the
+ * kernel's own tiles. */
 #include "sim/choose.h"
 #include "sim/model/jobs.h"
 
@@ -7,18 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST = 32, SIZES = 5, TILES_MAX = 3, FINALISTS = 6 };
-/* Work of simulations, about as many bursts of DRAM: what is cut short for the search, what is run whole in the end, and what
- * two longer ones are drawn out from. */
-enum { BURST = 256, INSN_BURSTS = 8, LONG = 1 << 14, WHOLE = 1 << 19, SAMPLE = 1 << 16 };
-/* Drawn out, a run must be so many hundredths shorter to count as shorter: a line through two of them is off by less. */
-enum { MARGIN = 2 };
-
-/* A length and the tile that cuts it; heads are run one group of them. */
-static const struct {
-	const char *tile, *length;
-	int tiles; /* that a short run keeps; k is the innermost loop, where tiles stream */
-} cuts[] = { { "tile_m", "m", 2 }, { "tile_n", "n", 2 }, { "tile_k", "k", 12 }, { "tile_rows", "rows", 16 } };
+enum { SMALLEST = 32, SIZES = 5, TILES_MAX = 3, FEWEST = 16, FINALISTS = 32, LAST = 4 };
+/* Work of simulations, about as many bursts of DRAM: of a first look at a candidate and at all of them, of a second one
+ * at the best, what is run whole in the end, and what two longer ones are drawn out from. 2^14 take some hundredths of a second. */
+enum { BURST = 256, INSN_BURSTS = 8, SHORT = 1 << 12, FIRST = 1 << 18, LONGER = 1 << 16, WHOLE = 1 << 19, SAMPLE = 1 << 16 };
+/* Drawn out, a run must be so many hundredths shorter to count as shorter: a line through two of them is off by less. By so many at second
+ * sight, it needs no last comparison. */
+enum { MARGIN = 2, FAR = 8 };
+/* Lengths along which one candidate is drawn out. */
+enum { LINES = 3, CORNERS = 1 << LINES };
 
 /* The length that a tile cuts; beyond it a larger tile is the same one again. */
 static const struct {
@@ -28,39 +26,41 @@ static const struct {
 
 struct candidate {
 	struct npu_args args; /* resolved */
-	uint64_t traffic, instructions;
+	uint64_t work;
+	double cycles; /* of the whole, as far as it is known */
 };
 
 struct search {
 	const struct npu_kernel *kernel;
 	struct npu_capacity capacity;
 	const struct npu_args *named;
+	struct npu_args own; /* with the kernel's own tiles */
 	int tiles[TILES_MAX], order; /* parameters that are free; order -1: it is not */
 	int64_t longest[TILES_MAX];  /* what each tile cuts; INT64_MAX: not known */
 	unsigned ntiles;
-	struct candidate best[FINALISTS + 1]; /* by traffic, then instructions; the kernel's own is the last */
+	struct candidate best[FINALISTS + 1]; /* the least work first; then the kernel's own */
 	unsigned n;
 };
 
-static bool is_better(const struct candidate *a, const struct candidate *b)
+/* An instruction is worth several bursts. */
+static uint64_t work_of(const struct npu_kernel *k, const struct npu_args *args)
 {
-	return a->traffic < b->traffic || (a->traffic == b->traffic && a->instructions < b->instructions);
+	struct npu_expect e = k->expect(args);
+	return (e.dram_read_bytes + e.dram_write_bytes) / BURST + e.instructions * INSN_BURSTS;
 }
 
 static bool resolved(const struct search *s, struct candidate *c, struct npu_error *err)
 {
 	if (!s->kernel->resolve(&s->capacity, &c->args, err))
 		return false;
-	struct npu_expect e = s->kernel->expect(&c->args);
-	c->traffic = e.dram_read_bytes + e.dram_write_bytes;
-	c->instructions = e.instructions;
+	c->work = work_of(s->kernel, &c->args);
 	return true;
 }
 
 static void keep(struct search *s, const struct candidate *c)
 {
 	unsigned at = s->n;
-	while (at > 0 && is_better(c, &s->best[at - 1]))
+	while (at > 0 && c->work < s->best[at - 1].work)
 		at--;
 	if (at == FINALISTS)
 		return;
@@ -100,14 +100,6 @@ static void try_all(struct search *s)
 	}
 }
 
-/* An instruction is worth several bursts. */
-static uint64_t work(uint64_t traffic, uint64_t instructions)
-{
-	return traffic / BURST + instructions * INSN_BURSTS;
-}
-
-static bool is_long(const struct candidate *c) { return work(c->traffic, c->instructions) > LONG; }
-
 /* Operands that stay are as long as k: cut, they would leave room for second buffers that the whole has not. */
 static bool keeps_k(const struct npu_kernel *k, const struct npu_args *args)
 {
@@ -121,66 +113,235 @@ static int images_of(const struct npu_kernel *k)
 	return npu_param_index(k, "filters") >= 0 ? npu_param_index(k, "batch") : -1;
 }
 
-/* A few tiles each way, one image, and one group of heads. */
-static void shorten(const struct npu_kernel *k, struct npu_args *args)
-{
-	bool whole_k = keeps_k(k, args);
-	for (unsigned i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
-		int tile = npu_param_index(k, cuts[i].tile), length = npu_param_index(k, cuts[i].length);
-		if (whole_k && strcmp(cuts[i].length, "k") == 0)
-			continue;
-		if (tile >= 0 && length >= 0 && args->value[length] > cuts[i].tiles * args->value[tile])
-			args->value[length] = cuts[i].tiles * args->value[tile];
-	}
-	int heads = npu_param_index(k, "heads"), kv_heads = npu_param_index(k, "kv_heads"), images = images_of(k);
-	if (images >= 0)
-		args->value[images] = 1;
-	if (heads >= 0 && kv_heads >= 0 && args->value[kv_heads] > 0) {
-		args->value[heads] /= args->value[kv_heads];
-		args->value[kv_heads] = 1;
-	}
-}
-
 static void name_all(struct npu_args *args, unsigned n)
 {
 	for (unsigned p = 0; p < n; p++)
 		args->named[p] = true;
 }
 
-/* What a short run has done: MACs, or bytes where there are none. */
-static double done(const struct model_job *job)
+/* ---- drawing out ---- */
+
+/* A length of which two shorter ones are run, in tiles of `step`; the ragged one with which the whole ends is in both. */
+struct line {
+	int param;
+	int64_t step, whole, tiles, fewest; /* of the longer one: half of them are in the shorter one */
+	int with;			    /* a parameter in proportion; 0: none */
+};
+
+/* What is run of a candidate: every line at its shorter and at its longer length, each with each. What is loaded once, or
+ * once for a row of tiles, counts as often as the whole has it, as cycles are linear in each length. */
+struct box {
+	const struct npu_kernel *kernel;
+	struct npu_args args; /* what no line cuts */
+	struct line lines[LINES];
+	unsigned n;
+	double times; /* that the whole has it */
+};
+
+static int64_t length_at(const struct line *l, bool longer)
 {
-	struct npu_expect e = job->kernel->expect(&job->args);
-	double amount = (double)(e.macs ? e.macs : e.dram_read_bytes + e.dram_write_bytes);
-	return amount > 0 ? amount : 1;
+	return (longer ? l->tiles : l->tiles / 2) * l->step + l->whole % l->step;
 }
 
-/* The fastest by cycles a MAC. A candidate whose short form is not legal is left out. */
-static bool fastest(const struct search *s, const struct config *config, unsigned parallel, struct npu_args *args,
-		    struct npu_error *err)
+static struct npu_args corner(const struct box *b, unsigned which)
 {
-	struct model_job jobs[FINALISTS + 1];
-	unsigned of[FINALISTS + 1], n = 0;
-	double least = INFINITY;
-	for (unsigned i = 0; i < s->n; i++) {
-		struct npu_error ignored;
-		jobs[n] = (struct model_job){ .kernel = s->kernel, .args = s->best[i].args, .name = s->kernel->name };
-		name_all(&jobs[n].args, s->kernel->nparams);
-		/* Compared with each other, all are cut or none is. */
-		if (is_long(&s->best[s->n - 1]))
-			shorten(s->kernel, &jobs[n].args);
-		of[n] = i;
-		n += s->kernel->resolve(&s->capacity, &jobs[n].args, &ignored);
+	struct npu_args args = b->args;
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct line *l = &b->lines[i];
+		int64_t length = length_at(l, which >> i & 1);
+		args.value[l->param] = length;
+		if (l->with)
+			args.value[l->with] = args.value[l->with] / l->whole * length;
 	}
-	if (!model_jobs_run(jobs, n, config, parallel, err))
-		return false;
+	return args;
+}
+
+static uint64_t work_of_box(const struct box *b)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < 1u << b->n; i++) {
+		struct npu_args args = corner(b, i);
+		sum += work_of(b->kernel, &args);
+	}
+	return sum;
+}
+
+static double drawn_out(const struct box *b, const struct model_job *corners)
+{
+	double sum = 0;
+	for (unsigned c = 0; c < 1u << b->n; c++) {
+		double weight = 1;
+		for (unsigned i = 0; i < b->n; i++) {
+			double from = (double)length_at(&b->lines[i], false), to = (double)length_at(&b->lines[i], true);
+			double t = ((double)b->lines[i].whole - from) / (to - from);
+			weight *= c >> i & 1 ? t : 1 - t;
+		}
+		sum += weight * corners[c].out.cycles;
+	}
+	return b->times * sum;
+}
+
+/* Fewer tiles of the line that has most of them, of a new one if it has; false: all have as few as they may. */
+static bool cut(struct box *b, struct line *whole, unsigned n, int fewer)
+{
+	struct line *most = NULL;
 	for (unsigned i = 0; i < n; i++) {
-		double cycles = jobs[i].out.cycles / done(&jobs[i]);
-		if (cycles >= least)
-			continue;
-		least = cycles;
-		*args = s->best[of[i]].args;
+		struct line *l = &whole[i];
+		/* Two lengths in place of one are worth running if they are half of it. */
+		if (l->tiles / 2 >= l->fewest / fewer && (!most || l->tiles > most->tiles))
+			most = l;
 	}
+	if (!most)
+		return false;
+	most->tiles /= 2;
+	b->n = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (whole[i].tiles < whole[i].whole / whole[i].step)
+			b->lines[b->n++] = whole[i];
+	return true;
+}
+
+/* Query heads share key heads in groups. */
+static bool one_group(const struct npu_kernel *k, struct npu_args *args)
+{
+	int heads = npu_param_index(k, "heads"), groups = npu_param_index(k, "kv_heads");
+	if (heads < 0 || groups < 0 || args->value[groups] < 2)
+		return false;
+	args->value[heads] /= args->value[groups];
+	args->value[groups] = 1;
+	return true;
+}
+
+/* Lines along the lengths of a candidate, until `most` work remains; of what takes that long for one group of heads, as the
+ * kernel's own tiles tell of all candidates, one group. */
+static struct box make_box(const struct search *s, const struct candidate *c, uint64_t most)
+{
+	/* Sums pass all of k one after the other, where tiles stream. */
+	static const struct {
+		const char *length, *tile;
+		int64_t fewest;
+	} cuts[] = { { "m", "tile_m", 4 }, { "n", "tile_n", 4 }, { "k", "tile_k", 16 }, { "rows", "tile_rows", 16 } };
+	const struct npu_kernel *k = s->kernel;
+	struct box b = { .kernel = k, .args = c->args, .times = 1 };
+	struct npu_args group = s->own;
+	struct line lines[LINES];
+	unsigned n = 0;
+	name_all(&b.args, k->nparams);
+	if (one_group(k, &group) && work_of(k, &group) > most) {
+		b.times = (double)b.args.value[npu_param_index(k, "kv_heads")];
+		one_group(k, &b.args);
+		return b;
+	}
+	if (work_of_box(&b) <= most)
+		return b;
+	int heads = npu_param_index(k, "heads"), groups = npu_param_index(k, "kv_heads"), images = images_of(k);
+	if (heads > 0 && groups >= 0)
+		lines[n++] = (struct line){ groups, 1, b.args.value[groups], b.args.value[groups], 4, heads };
+	for (unsigned i = 0; i < sizeof cuts / sizeof cuts[0] && n < LINES; i++) {
+		int length = npu_param_index(k, cuts[i].length), tile = npu_param_index(k, cuts[i].tile);
+		if (length < 0 || tile < 0 || (strcmp(cuts[i].length, "k") == 0 && keeps_k(k, &c->args)))
+			continue;
+		int64_t step = b.args.value[tile], whole = b.args.value[length];
+		if (step > 0 && whole > step)
+			lines[n++] = (struct line){ length, step, whole, whole / step, cuts[i].fewest, 0 };
+	}
+	if (images >= 0 && n < LINES)
+		lines[n++] = (struct line){ images, 1, b.args.value[images], b.args.value[images], 4, 0 };
+	/* First as many tiles as make a pipeline, then as few as there may be. */
+	for (int fewer = 1; fewer <= 2; fewer++)
+		while (work_of_box(&b) > most && cut(&b, lines, n, fewer))
+			;
+	return b;
+}
+
+/* Simulates `n` candidates, each with about `most` work, and sets their cycles; infinite where one's program cannot be built. */
+static bool look_at(const struct search *s, struct candidate *c, unsigned n, uint64_t most, const struct config *config,
+		    unsigned parallel, struct npu_error *err)
+{
+	struct box *boxes = calloc(n, sizeof *boxes);
+	struct model_job *jobs = calloc((size_t)n * CORNERS, sizeof *jobs);
+	unsigned njobs = 0;
+	bool ok = (boxes && jobs) || npu_fail(err, NPU_ERR_MEMORY, "out of memory");
+	for (unsigned i = 0; ok && i < n; i++) {
+		boxes[i] = make_box(s, &c[i], most);
+		for (unsigned j = 0; j < 1u << boxes[i].n; j++)
+			jobs[njobs++] = (struct model_job){ .kernel = s->kernel, .args = corner(&boxes[i], j),
+							    .name = s->kernel->name, .optional = true };
+	}
+	ok = ok && model_jobs_run(jobs, njobs, config, parallel, err);
+	njobs = 0;
+	for (unsigned i = 0; ok && i < n; i++) {
+		bool built = true;
+		for (unsigned j = 0; j < 1u << boxes[i].n; j++)
+			built = built && isfinite(jobs[njobs + j].out.cycles);
+		c[i].cycles = built ? drawn_out(&boxes[i], &jobs[njobs]) : INFINITY;
+		njobs += 1u << boxes[i].n;
+	}
+	free(boxes);
+	free(jobs);
+	return ok;
+}
+
+/* Those with the fewest cycles first, of equal ones that with less work. */
+static void sort_by_cycles(struct candidate *c, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++) {
+		struct candidate one = c[i];
+		unsigned at = i;
+		for (; at > 0 && one.cycles < c[at - 1].cycles; at--)
+			c[at] = c[at - 1];
+		c[at] = one;
+	}
+}
+
+static bool same_values(const struct search *s, const struct npu_args *a, const struct npu_args *b)
+{
+	return memcmp(a->value, b->value, s->kernel->nparams * sizeof a->value[0]) == 0;
+}
+
+/* More than a few candidates are looked at only as far as that is cheap. */
+static void drop_costly(struct search *s)
+{
+	uint64_t sum = 0;
+	unsigned n = 0;
+	for (; n < s->n && (n < FEWEST || sum < FIRST); n++) {
+		struct box b = make_box(s, &s->best[n], SHORT);
+		sum += work_of_box(&b);
+	}
+	s->n = n;
+}
+
+/* The fastest but for the kernel's own tiles by what short runs show, of the first few of these by what longer ones do. `*sure`:
+ * the chosen one is by far faster than the kernel's own, or is these. */
+static bool fastest(struct search *s, struct candidate *own, const struct config *config, unsigned parallel,
+		    struct npu_args *chosen, bool *sure, struct npu_error *err)
+{
+	struct candidate last[LAST + 1];
+	unsigned n = 0;
+	drop_costly(s);
+	s->best[s->n] = *own;
+	if (!look_at(s, s->best, s->n + 1, SHORT, config, parallel, err))
+		return false;
+	*own = s->best[s->n];
+	sort_by_cycles(s->best, s->n);
+	for (unsigned i = 0; i < s->n && n < LAST; i++)
+		if (!same_values(s, &s->best[i].args, &own->args) && isfinite(s->best[i].cycles))
+			last[n++] = s->best[i];
+	if (!n) {
+		*sure = true;
+		return true;
+	}
+	/* It need not be looked at again where it is left far behind. */
+	*sure = last[0].cycles * 100 < own->cycles * (100 - 2 * FAR);
+	last[n] = *own;
+	if (!look_at(s, last, n + !*sure, LONGER, config, parallel, err))
+		return false;
+	double by_own = last[n].cycles;
+	sort_by_cycles(last, n);
+	bool behind = !*sure && last[0].cycles * (100 - FAR) > by_own * 100;
+	if (!behind)
+		*chosen = last[0].args;
+	*sure = *sure || behind || last[0].cycles * 100 < by_own * (100 - FAR);
 	return true;
 }
 
@@ -200,15 +361,9 @@ static int64_t larger(const struct pair *p, int param)
 	return a > b ? a : b;
 }
 
-static uint64_t work_of(const struct pair *p, const struct npu_args *args)
-{
-	struct npu_expect e = p->kernel->expect(args);
-	return work(e.dram_read_bytes + e.dram_write_bytes, e.instructions);
-}
-
 static uint64_t work_of_pair(const struct pair *p)
 {
-	uint64_t a = work_of(p, &p->args[0]), b = work_of(p, &p->args[1]);
+	uint64_t a = work_of(p->kernel, &p->args[0]), b = work_of(p->kernel, &p->args[1]);
 	return a > b ? a : b;
 }
 
@@ -277,7 +432,8 @@ static bool run_pair(struct pair *p, const struct config *config, unsigned paral
 	for (unsigned c = 0; c < 2; c++)
 		for (unsigned i = 0; i < each; i++) {
 			struct model_job *job = &jobs[c * each + i];
-			*job = (struct model_job){ .kernel = p->kernel, .args = p->args[c], .name = p->kernel->name };
+			*job = (struct model_job){ .kernel = p->kernel, .args = p->args[c], .name = p->kernel->name,
+						   .optional = true };
 			if (p->along >= 0)
 				job->args.value[p->along] = p->length[i];
 		}
@@ -285,7 +441,7 @@ static bool run_pair(struct pair *p, const struct config *config, unsigned paral
 		return false;
 	for (unsigned c = 0; c < 2; c++) {
 		cycles[c] = jobs[c * each].out.cycles;
-		if (p->along < 0)
+		if (p->along < 0 || !isfinite(cycles[c]))
 			continue;
 		double slope = (jobs[c * each + 1].out.cycles - cycles[c]) / (double)(p->length[1] - p->length[0]);
 		cycles[c] += slope * (double)(p->length[2] - p->length[0]);
@@ -299,8 +455,6 @@ static bool prefer_own(const struct search *s, const struct npu_args *own, struc
 {
 	struct pair p = { .kernel = s->kernel, .args = { *own, *chosen } };
 	double cycles[2];
-	if (memcmp(own->value, chosen->value, s->kernel->nparams * sizeof own->value[0]) == 0)
-		return true;
 	name_all(&p.args[0], s->kernel->nparams);
 	name_all(&p.args[1], s->kernel->nparams);
 	uint64_t before = work_of_pair(&p);
@@ -343,12 +497,13 @@ bool choose_tiles(const struct npu_kernel *kernel, struct npu_args *args, const 
 	bool ok = searched ? resolved(s, &own, err)
 		  : kernel->resolve ? kernel->resolve(&s->capacity, &own.args, err) : npu_args_check(kernel, &own.args, err);
 	if (ok && searched) {
-		struct npu_args chosen = own.args;
+		struct npu_args chosen = s->own = own.args;
 		for (unsigned t = 0; t < s->ntiles; t++)
 			s->longest[t] = length_of(kernel, &own.args, s->tiles[t]);
 		try_all(s);
-		s->best[s->n++] = own;
-		ok = fastest(s, config, parallel, &chosen, err) && prefer_own(s, &own.args, &chosen, config, parallel, err);
+		bool sure = false;
+		ok = fastest(s, &own, config, parallel, &chosen, &sure, err) &&
+		     (sure || prefer_own(s, &own.args, &chosen, config, parallel, err));
 		own.args = chosen;
 	}
 	if (ok)

@@ -4,6 +4,7 @@
 #include "sim/child.h"
 #include "sim/forks.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct batch {
@@ -21,8 +22,11 @@ static bool run_job(void *ctx, unsigned i, void *answer, struct npu_error *err)
 	struct npu_program *program = job->whole
 		? npu_kernel_build_part(job->kernel, &capacity, &args, job->whole, err)
 		: npu_kernel_build_from(job->kernel, &capacity, &args, job->dram_from, err);
-	if (!program || !npu_program_fits(program, &capacity.limits, err))
-		return false;
+	if (!program || !npu_program_fits(program, &capacity.limits, err)) {
+		npu_program_free(program);
+		*(struct model_figures *)answer = (struct model_figures){ .cycles = INFINITY };
+		return job->optional;
+	}
 	struct simulation_request request = {
 		.hw = &config->hw, .dram_part = config->dram_part, .title = config->title, .program = program,
 		.command = "model", .subject = job->kernel->name, .kernel = job->kernel, .args = &args,

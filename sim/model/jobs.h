@@ -13,6 +13,7 @@ struct model_job {
 	uint64_t dram_from;       /* its tensors lie behind */
 	const struct npu_args *whole; /* a part of that, whose tensors lie as there; NULL: it is whole. Resolved, the caller's */
 	const char *name;         /* of the operator, for errors; the caller's */
+	bool optional;            /* its program need not be buildable: the cycles are infinite where it is not */
 	struct model_figures out; /* once run */
 };
 

@@ -34,6 +34,27 @@ chosen=$(cycles gemm m=384 n=1024 k=1024 tile=auto --hw edge-2mb)
 checks=$((checks + 1))
 [ $((chosen * 4)) -le $((own * 3)) ] || fail "$chosen cycles, $own with tiles of 128"
 
+# No more than 2 % above the best tiles of all powers of two and all orders: what is loaded once must not be charged to the few
+# tiles that a short run has.
+while IFS='|' read -r kernel tiles; do
+    # shellcheck disable=SC2086
+    best=$(cycles $kernel $tiles) chosen=$(cycles $kernel tile=auto)
+    checks=$((checks + 1))
+    [ $((chosen * 50)) -le $((best * 51)) ] || fail "$kernel: $chosen cycles, $best with $tiles"
+done <<'END'
+gemm m=512 n=1152 k=896 weights=int8 group=channel|order=activation tile_m=256 tile_n=128 tile_k=512
+gemm m=512 n=9728 k=896 weights=int8 group=channel|order=activation tile_m=256 tile_n=128 tile_k=512
+gemm m=512 n=2048 k=2048 weights=int4|order=weight tile_m=128 tile_n=256 tile_k=512
+gemm m=1024 n=512 k=512 weights=int8 group=128|order=weight tile_m=128 tile_n=256 tile_k=128
+gemm m=512 n=4864 k=896 weights=int4 --hw edge-2mb|order=activation tile_m=512 tile_n=128 tile_k=128
+gemm m=256 n=4096 k=1024 --hw server|order=activation tile_m=256 tile_n=128 tile_k=512
+gemm m=2048 n=2048 k=512 dtype=int8|order=activation tile_m=512 tile_n=64 tile_k=128
+conv2d height=28 width=28 channels=64 filters=128|tile_m=512 tile_n=128 tile_k=64
+attention seq=512 heads=2|tile_q=512 tile_kv=64 tile_rows=32
+END
+checks=$((checks + 1))
+"$NPUSIM" run attention --hw server tile=auto >/dev/null || fail 'no tiles of attention on server'
+
 named=$("$NPUSIM" run gemm m=256 n=256 k=256 tile=auto tile_m=64 --report -)
 checks=$((checks + 2))
 [ "$(json_value params.tile_m <<<"$named")" = 64 ] || fail 'a tile that was named changed'
