@@ -158,15 +158,15 @@ static bool add_own(struct tuning *t, const struct npu_args *named, unsigned *ro
 /* ---- programs ---- */
 
 /* Builds a candidate's program and reckons with it; what cannot be built after all is TUNE_UNFIT. */
-static void build(struct tuning *t, struct tune_candidate *c, uint64_t *insns)
+/* `why`: of one that cannot be built. */
+static void build(struct tuning *t, struct tune_candidate *c, uint64_t *insns, struct npu_error *why)
 {
 	struct npu_capacity capacity = hw_capacity(&t->config->hw);
 	struct npu_args args = c->args;
-	struct npu_error ignored;
 	struct reckoning reckoning;
-	struct npu_program *program = npu_kernel_build(t->kernel, &capacity, &args, &ignored);
+	struct npu_program *program = npu_kernel_build(t->kernel, &capacity, &args, why);
 	c->state = TUNE_UNFIT;
-	if (program && npu_program_fits(program, &capacity.limits, &ignored) && reckon(&t->config->hw, program, &reckoning)) {
+	if (program && npu_program_fits(program, &capacity.limits, why) && reckon(&t->config->hw, program, &reckoning)) {
 		c->state = TUNE_OPEN;
 		c->hash = program->hash;
 		c->bound = fmax(c->bound, reckoning.least);
@@ -236,6 +236,7 @@ static bool go_on(struct tuning *t, const struct tune_watch *watch, unsigned bui
 static bool build_all(struct tuning *t, unsigned most, const struct tune_watch *watch, struct npu_error *err)
 {
 	struct tune_candidate **list = malloc(t->n * sizeof *list);
+	struct npu_error ignored;
 	uint64_t insns = 0;
 	unsigned n = 0, built = 0;
 	if (!list)
@@ -245,7 +246,7 @@ static bool build_all(struct tuning *t, unsigned most, const struct tune_watch *
 	qsort(list, n, sizeof *list, by_closed_form);
 	for (unsigned i = 0; i < n && insns < BUILT_INSNS && go_on(t, watch, i, n, most); i++)
 		if (!is_ruled_out(t, list[i]))
-			build(t, list[i], &insns);
+			build(t, list[i], &insns, &ignored);
 	for (unsigned i = 0; i < t->n; i++)
 		if (t->list[i].state == TUNE_OPEN || t->list[i].state == TUNE_TRIED)
 			list[built++] = &t->list[i];
@@ -312,7 +313,7 @@ static bool simulate_own(struct tuning *t, struct npu_error *err)
 {
 	unsigned batch[1], n = 0;
 	uint64_t ignored = 0;
-	build(t, &t->list[t->n - 1], &ignored);
+	build(t, &t->list[t->n - 1], &ignored, &t->own_refused);
 	if (t->list[t->n - 1].state != TUNE_OPEN)
 		return true;
 	pick(t, t->n - 1, batch, &n);
@@ -354,7 +355,8 @@ static bool search(struct tuning *t, unsigned most, unsigned parallel, const str
 			batch[0] = i;
 			n = 1;
 		}
-	bool ok = n || t->nsimulated || npu_fail(err, NPU_ERR_FIT, "%s: no candidate can be built", t->kernel->name);
+	bool ok = n || t->nsimulated || npu_fail(err, NPU_ERR_FIT, "no candidate can be built, the kernel's own choice neither: %.*s",
+						      (int)strcspn(t->own_refused.text, "\n"), t->own_refused.text);
 	if (n)
 		t->list[batch[0]].state = TUNE_TRIED;
 	for (unsigned learned = 0; ok;) {
@@ -376,6 +378,7 @@ static void find_free(struct tuning *t, const struct npu_args *named)
 	for (unsigned i = 0; i < t->kernel->nparams && t->nfree < TUNE_FREE; i++) {
 		const char *name = t->kernel->params[i].name;
 		bool tuned = strncmp(name, "tile_", 5) == 0 || strcmp(name, "buffering") == 0 || strcmp(name, "order") == 0;
+		t->nnamed += tuned && named->named[i];
 		if (tuned && !named->named[i])
 			t->free[t->nfree++] = (int)i;
 	}
@@ -399,7 +402,9 @@ bool tune(struct tuning *t, const struct npu_kernel *kernel, const struct npu_ar
 	*t = (struct tuning){ .kernel = kernel, .config = config };
 	find_free(t, named);
 	if (!t->nfree)
-		return npu_fail(err, NPU_ERR_USAGE, "%s: tiles and buffering are all named; nothing is left to tune", kernel->name);
+		return npu_fail(err, NPU_ERR_USAGE, "%s: %s", kernel->name,
+				t->nnamed ? "tiles and buffering are all named; nothing is left to tune" :
+					    "no parameter is tile_*, buffering or order; nothing is there to tune");
 	if (!kernel->expect)
 		return npu_fail(err, NPU_ERR_USAGE, "%s does not tell its traffic (expect), so nothing can be ruled out", kernel->name);
 	if (!enumerate(t, named, &room, err) || !add_own(t, named, &room, err) || !simulate_own(t, err))

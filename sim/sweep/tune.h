@@ -39,13 +39,14 @@ struct tuning {
 	const struct npu_kernel *kernel;
 	const struct config *config;
 	int free[TUNE_FREE]; /* parameters: those that nobody named, of tile_*, buffering, order */
-	unsigned nfree;
+	unsigned nfree, nnamed;      /* nnamed: those that somebody did */
 	uint64_t all;        /* combinations */
 	struct tune_candidate *list; /* the legal ones, the kernel's own choice the last */
 	unsigned n;
 	unsigned order[TUNE_MOST]; /* those simulated, as they were */
 	unsigned nsimulated;
 	bool own_apart;  /* the kernel's own choice is none of the combinations */
+	struct npu_error own_refused; /* where it cannot be built */
 	/* All candidates are simulated or one of these. */
 	unsigned same;   /* the program of another */
 	unsigned pruned; /* by their bound no better than the best */

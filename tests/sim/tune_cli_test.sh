@@ -11,6 +11,7 @@ refuse 2 './asm/qk.npu: tune takes kernels and plug-ins, not files; npusim sweep
 refuse 2 'qk.npub: tune takes kernels and plug-ins, not files; npusim sweep does, with axes over their parameters' qk.npub
 refuse 2 'gemm has no parameter tile_q, did you mean tile_m?' gemm tile_q=3
 refuse 2 'flash_attention: tiles and buffering are all named; nothing is left to tune' flash_attention tile_q=64 tile_kv=64 buffering=double
+refuse 1 "no candidate can be built, the kernel's own choice neither: flash_attention: 29,371,921 instructions, 16,777,216 are possible: larger tiles or shorter lengths need fewer" flash_attention seq=100000
 refuse 2 '--simulations 0: 1 to 64 would be right' gemm -n 0
 
 refuse 2 'llama-3-8b is a model; tune takes one of its kernels, and npusim model llama-3-8b --plan lists them with their tiles' llama-3-8b
