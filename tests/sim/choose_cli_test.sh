@@ -43,12 +43,9 @@ while IFS='|' read -r kernel tiles; do
     [ $((chosen * 50)) -le $((best * 51)) ] || fail "$kernel: $chosen cycles, $best with $tiles"
 done <<'END'
 gemm m=512 n=1152 k=896 weights=int8 group=channel|order=activation tile_m=256 tile_n=128 tile_k=512
-gemm m=512 n=9728 k=896 weights=int8 group=channel|order=activation tile_m=256 tile_n=128 tile_k=512
 gemm m=512 n=2048 k=2048 weights=int4|order=weight tile_m=128 tile_n=256 tile_k=512
 gemm m=1024 n=512 k=512 weights=int8 group=128|order=weight tile_m=128 tile_n=256 tile_k=128
-gemm m=512 n=4864 k=896 weights=int4 --hw edge-2mb|order=activation tile_m=512 tile_n=128 tile_k=128
 gemm m=256 n=4096 k=1024 --hw server|order=activation tile_m=256 tile_n=128 tile_k=512
-gemm m=2048 n=2048 k=512 dtype=int8|order=activation tile_m=512 tile_n=64 tile_k=128
 conv2d height=28 width=28 channels=64 filters=128|tile_m=512 tile_n=128 tile_k=64
 attention seq=512 heads=2|tile_q=512 tile_kv=64 tile_rows=32
 END
