@@ -46,20 +46,17 @@ static inline uint64_t model_tokens(const struct model_ask *ask)
 struct model_tensor {
 	const char *name;
 	uint64_t k, n, count;
-	bool as_is; /* in fp16 whatever the type of the weights: the embedding table, of which rows are fetched */
 };
 enum { MODEL_TENSORS = 32 };
 /* The tensors of one layer, with or without experts; those outside all layers. Returns their number. */
 unsigned model_layer_tensors(const struct transformer *, bool moe, struct model_tensor out[MODEL_TENSORS]);
 unsigned model_outer_tensors(const struct transformer *, struct model_tensor out[MODEL_TENSORS]);
-/* In DRAM: matrices in the type of the weights, scales (fp16) beside them; vectors, and what stays as it is, in fp16. */
+/* In DRAM: matrices in the type of the weights, scales (fp16) beside them; vectors in fp16. */
 uint64_t model_tensor_bytes(const struct model_tensor *, const struct model_ask *);
 
 /* Distinct elements of all tensors; those that one token meets (of the experts, experts_used). */
 uint64_t model_parameters(const struct transformer *);
 uint64_t model_active_parameters(const struct transformer *);
-/* Of all tensors. A tied head of quantised weights is a second copy of the embedding table, in their type. */
-bool model_head_copied(const struct transformer *, const struct model_ask *);
 uint64_t model_weight_bytes(const struct transformer *, const struct model_ask *);
 /* Elements of a quantised latent that share a scale. */
 enum { MODEL_LATENT_GROUP = 64 };

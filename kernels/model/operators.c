@@ -74,6 +74,23 @@ static struct model_op *multiply(struct build *b, const char *name, uint64_t rep
 	return op;
 }
 
+/* Rows of the table by the ids of the tokens; of a quantised one its bytes and scales. */
+static void embed(struct build *b)
+{
+	const struct transformer *t = b->t;
+	struct model_op *op = begin(b, "embedding", "embedding", 1);
+	arg(op, "rows=%" PRIu64, b->tokens);
+	if (b->ask->weights == MODEL_FP16) {
+		arg(op, "cols=%" PRIu32, t->hidden);
+	} else {
+		struct model_tensor row = { "row", t->hidden, 1, 1 };
+		arg(op, "cols=%" PRIu64, model_tensor_bytes(&row, b->ask));
+		arg(op, "dtype=int8");
+	}
+	arg(op, "vocab=%" PRIu32, t->vocab);
+	op->along = "rows";
+}
+
 /* A projection of `m` rows with weights of the type asked for. */
 static void project(struct build *b, const char *name, uint64_t repeat, uint64_t m, uint64_t n, uint64_t k, bool bias)
 {
@@ -83,7 +100,7 @@ static void project(struct build *b, const char *name, uint64_t repeat, uint64_t
 	struct model_op *op = multiply(b, name, repeat, m, n, k, ask->weights, ask->group);
 	if (bias)
 		arg(op, "bias=1");
-	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ .name = name, .k = k, .n = n, .count = 1 }, ask) + (bias ? 2 * n : 0);
+	op->weight_bytes = model_tensor_bytes(&(struct model_tensor){ name, k, n, 1 }, ask) + (bias ? 2 * n : 0);
 }
 
 static void norm(struct build *b, const char *name, uint64_t repeat, uint64_t rows, uint64_t width)
@@ -411,8 +428,8 @@ static void notes(struct build *b)
 		note(b, "num_key_value_heads is not given: %" PRIu32 ", the default of %s models", t->kv_heads, t->family);
 	if (t->quantized[0])
 		note(b, "the checkpoint is quantised (quantization_config: %s), which is not read: weights= says what is run", t->quantized);
-	if (model_head_copied(t, b->ask))
-		note(b, "the head is tied: a copy of it in %s lies beside the embedding table, which is fp16",
+	if (b->ask->weights != MODEL_FP16)
+		note(b, "rows of the embedding table are fetched in %s with their scales: making fp16 of them is left out",
 		     type_name(b->ask->weights));
 	if (t->kv_rank && b->ask->kv != MODEL_FP16 && model_chunk(b->ask) < b->ask->context && b->ask->phase == MODEL_PREFILL)
 		note(b, "keys and values of cached tokens are made of latents in fp16: making fp16 of %s is left out",
@@ -485,11 +502,7 @@ bool model_plan(const struct transformer *t, const struct model_ask *ask, const 
 	if (!check(t, ask, err))
 		return false;
 	section(&b, "embedding", 1);
-	struct model_op *op = begin(&b, "embedding", "embedding", 1);
-	arg(op, "rows=%" PRIu64, b.tokens);
-	arg(op, "cols=%" PRIu32, t->hidden);
-	arg(op, "vocab=%" PRIu32, t->vocab);
-	op->along = "rows";
+	embed(&b);
 	layers(&b);
 	section(&b, "head", 1);
 	norm(&b, "final_norm", 1, ask->batch, t->hidden);

@@ -13,7 +13,7 @@ struct list {
 static void add(struct list *l, const char *name, uint64_t k, uint64_t n, uint64_t count)
 {
 	if (k && n && count)
-		l->out[l->n++] = (struct model_tensor){ .name = name, .k = k, .n = n, .count = count };
+		l->out[l->n++] = (struct model_tensor){ name, k, n, count };
 }
 
 /* A linear layer, with its bias where it has one. */
@@ -97,7 +97,7 @@ unsigned model_layer_tensors(const struct transformer *t, bool moe, struct model
 unsigned model_outer_tensors(const struct transformer *t, struct model_tensor out[MODEL_TENSORS])
 {
 	struct list l = { out, 0 };
-	l.out[l.n++] = (struct model_tensor){ "embedding", t->hidden, t->vocab, 1, .as_is = true };
+	add(&l, "embedding", t->hidden, t->vocab, 1);
 	norm(&l, t, "final_norm", t->hidden);
 	if (!t->tied)
 		add(&l, "lm_head", t->hidden, t->vocab, 1);
@@ -120,7 +120,8 @@ uint64_t model_tensor_bytes(const struct model_tensor *t, const struct model_ask
 {
 	uint64_t groups = ask->group ? (t->k + ask->group - 1) / ask->group : 1;
 	uint64_t scales = 2 * t->n * groups;
-	enum model_type type = t->k > 1 && !t->as_is ? ask->weights : MODEL_FP16;
+	/* Vectors stay as they are. */
+	enum model_type type = t->k > 1 ? ask->weights : MODEL_FP16;
 	switch (type) {
 	case MODEL_INT8:
 		return (t->k * t->n + scales) * t->count;
@@ -168,15 +169,9 @@ uint64_t model_active_parameters(const struct transformer *t)
 	return total;
 }
 
-bool model_head_copied(const struct transformer *t, const struct model_ask *ask)
-{
-	return t->tied && ask->weights != MODEL_FP16;
-}
-
 uint64_t model_weight_bytes(const struct transformer *t, const struct model_ask *ask)
 {
-	struct model_tensor head = { .name = "lm_head", .k = t->hidden, .n = t->vocab, .count = 1 };
-	return sum_all(t, model_tensor_bytes, ask) + (model_head_copied(t, ask) ? model_tensor_bytes(&head, ask) : 0);
+	return sum_all(t, model_tensor_bytes, ask);
 }
 
 /* Scales of K and V of a token, or of its latent. */
