@@ -222,6 +222,8 @@ static bool place(struct rows_program *p)
 	const struct rowwise *r = p->r;
 	uint64_t tiles = tiles_of(r->rows, r->tile);
 	unsigned n = load_slots(r->buffers, tiles), results = result_slots(r->buffers, tiles), used = 0;
+	/* What is read together lies apart, where there are groups beyond those of x, y and their second buffers. */
+	enum { OTHER_GROUP = 4 };
 	struct npu_request requests[NPU_MAX_REQUESTS];
 	for (unsigned i = 0; i < r->nconstants; i++)
 		requests[used++] = (struct npu_request){
@@ -233,7 +235,7 @@ static bool place(struct rows_program *p)
 							 false,
 							 r->tile * npu_dtype_bytes(r->input[i].type, r->input[i].cols),
 							 n,
-							 0,
+							 i ? OTHER_GROUP : 0,
 							 i ? p->more[i] : p->x.at,
 							 .least = 1,
 							 .got = i ? NULL : &p->x.n,

@@ -568,6 +568,21 @@ END_TEST
 
 #define ROWS(table) ((int)(sizeof table / sizeof table[0]))
 
+/* Where each buffer fills a group they lie apart, and a larger SRAM must not bring them together. */
+START_TEST(operands_read_together_lie_in_groups_of_their_own)
+{
+	static const char *const kernels[] = { "swiglu", "residual_add" };
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+		char words[100];
+		snprintf(words, sizeof words, "%s --hw server", kernels[i]);
+		char *large = run(words);
+		ck_assert_uint_eq(number(large, "engines vector stalls", "sram_conflict"), 0);
+		free(large);
+	}
+	ck_assert_uint_le(cycles_of("swiglu --hw server"), cycles_of("swiglu --hw server sram.size=256KiB"));
+}
+END_TEST
+
 int main(void)
 {
 	if (!getenv("NPUSIM") || access(getenv("NPUSIM"), X_OK))
@@ -593,6 +608,7 @@ int main(void)
 	tcase_add_test(t, attention_leaves_out_what_the_mask_hides);
 	tcase_add_test(t, a_paged_cache_is_not_read_before_the_windows);
 	tcase_add_test(t, softmax_reads_what_the_mask_shows);
+	tcase_add_test(t, operands_read_together_lie_in_groups_of_their_own);
 	suite_add_tcase(s, t);
 	return npu_suite_run(s);
 }
