@@ -22,6 +22,8 @@ enum { BUILT_INSNS = 1 << 23 };
 static const double DRAM_SHARE = 0.9, UNHIDDEN = 0.6, UNPAIRED = 0.25, THIRD = 0.005, INSN_CYCLES = 20;
 /* Deviations. */
 static const double UNLIKELY = 4;
+/* The last part of the simulations, of which so many parts there are, looks at the buffers of the best. */
+enum { CLOSING = 8 };
 
 static bool out_of_memory(struct npu_error *err) { return npu_fail(err, NPU_ERR_MEMORY, "out of memory"); }
 
@@ -285,12 +287,41 @@ static double log_ratio(const struct tune_candidate *c)
 	return log(fmax(1, (double)c->cycles)) - log(fmax(1, c->estimate));
 }
 
+/* Whether two differ in the number of buffers alone. */
+static bool are_twins(const struct tuning *t, const struct tune_candidate *a, const struct tune_candidate *b)
+{
+	for (unsigned i = 0; i < t->kernel->nparams; i++)
+		if (a->args.value[i] != b->args.value[i] && strcmp(t->kernel->params[i].name, "buffering") != 0)
+			return false;
+	return true;
+}
+
+/* In which order candidates are thought of: a shape of tiles once as long as the estimate sees no difference between its buffers, then the
+ * others. Towards the end those come first that differ in them from the best. */
+enum turn { OF_THE_BEST, FIRST, TWIN, TURNS };
+
+static enum turn turn_of(const struct tuning *t, const struct tune_candidate *c, bool closing)
+{
+	int buffering = npu_param_index(t->kernel, "buffering");
+	enum turn turn = FIRST;
+	for (unsigned i = 0; buffering >= 0 && i < t->n; i++) {
+		const struct tune_candidate *d = &t->list[i];
+		bool stands = d->state == TUNE_TRIED || (d->state == TUNE_OPEN && d->args.value[buffering] > c->args.value[buffering]);
+		if (d == c || d->estimate != c->estimate || !stands || !are_twins(t, c, d))
+			continue;
+		if (closing && i == t->best)
+			return OF_THE_BEST;
+		turn = TWIN;
+	}
+	return turn;
+}
+
 /* The open candidate that is expected to gain most, of equal ones that of the largest tiles; -1: there is none. None is that would have to
  * be UNLIKELY deviations off to be better than the best. */
-static int next(const struct tuning *t, const struct residual *r)
+static int next(const struct tuning *t, const struct residual *r, bool closing)
 {
-	double best = log(fmax(1, (double)t->list[t->best].cycles)), most = -1;
-	int found = -1;
+	double best = log(fmax(1, (double)t->list[t->best].cycles)), most[TURNS] = { -1, -1, -1 };
+	int found[TURNS] = { -1, -1, -1 };
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct tune_candidate *c = &t->list[i];
 		double value, deviation;
@@ -299,13 +330,19 @@ static int next(const struct tuning *t, const struct residual *r)
 		struct residual_point p = place(t, c);
 		residual_guess(r, &p, &value, &deviation);
 		value += p.log_estimate;
+		if (value - best > UNLIKELY * deviation)
+			continue;
 		double gain = residual_gain(best, value, deviation);
-		if (value - best <= UNLIKELY * deviation && gain >= most) {
-			most = gain;
-			found = (int)i;
+		enum turn turn = turn_of(t, c, closing);
+		if (gain >= most[turn]) {
+			most[turn] = gain;
+			found[turn] = (int)i;
 		}
 	}
-	return found;
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		if (found[turn] >= 0)
+			return found[turn];
+	return -1;
 }
 
 /* The kernel's own choice: what all others are compared with. */
@@ -328,7 +365,7 @@ static bool choose(struct tuning *t, struct residual *r, unsigned most, unsigned
 	for (*n = 0; *n < BATCH && t->nsimulated + *n < most; pick(t, (unsigned)i, batch, n)) {
 		double value, deviation;
 		residual_fit(r);
-		if ((i = next(t, r)) < 0)
+		if ((i = next(t, r, most - t->nsimulated - *n <= most / CLOSING)) < 0)
 			break;
 		struct residual_point p = place(t, &t->list[i]);
 		residual_guess(r, &p, &value, &deviation);

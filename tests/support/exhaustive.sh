@@ -10,12 +10,9 @@ sum_is_whole() {
 
 # exhaust HW KERNEL "PARAMETERS" TILE...: tune is never worse than the best of the grid, with a tenth of its simulations at most (of fewer
 # than 50 points with 5, of fewer than 20 with any), and the bound that it prunes by holds for what was run.
-exhaust() { exhaust_within 0 "$@"; }
-
-# exhaust_within PERMILLE HW ...: the same, where what no estimate knows decides between points that lie so close together.
-exhaust_within() {
-    local within=$1 hw=$2 kernel=$3 parameters=$4 name best legal tuned simulated
-    shift 4
+exhaust() {
+    local hw=$1 kernel=$2 parameters=$3 name best legal tuned simulated
+    shift 3
     checks=$((checks + 4))
     name=$kernel$checks
     {
@@ -36,7 +33,7 @@ exhaust_within() {
     "$NPUSIM" tune $kernel $parameters --hw "$hw" >"$name.tune" || fail "tune $name"
     tuned=$(sed -n 's/^best .*  \([0-9,]*\) cycles.*/\1/p' "$name.tune" | tr -d ,)
     simulated=$(sed -n 's/.*legal[^:]*: \([0-9]*\) simulated.*/\1/p' "$name.tune")
-    [ "$tuned" -gt 0 ] && [ $((tuned * 1000)) -le $((best * (1000 + within))) ] || fail "$kernel $parameters on $hw: tuned to $tuned cycles, the grid has $best"
+    [ "$tuned" -gt 0 ] && [ "$tuned" -le "$best" ] || fail "$kernel $parameters on $hw: tuned to $tuned cycles, the grid has $best"
     [ $((simulated * 10)) -le "$legal" ] || { [ "$legal" -lt 50 ] && [ "$simulated" -le 5 ]; } || [ "$legal" -lt 20 ] || fail "$kernel $parameters on $hw: $simulated simulations, the grid takes $legal"
     sum_is_whole "$name.tune" || fail "$kernel $parameters on $hw: $(grep legal "$name.tune") do not add up"
     awk '/^[0-9]+ /{gsub(",", ""); for (i = 2; i <= NF; i++) if ($i ~ /^(single|double|triple)$/) {j = i + 1 + ($(i + 1) ~ /^[a-z]/); if ($j + 0 > $(j + 2) + 0) exit 1}}' "$name.tune" ||
