@@ -437,7 +437,7 @@ static void print_around(const struct answers *a, const struct along *l, const s
 bool answers_around(const struct answers *a, unsigned axis, const struct sweep_row *best, const char *where)
 {
 	struct along l;
-	struct remarks m = { NULL };
+	struct remarks m = { 0 };
 	struct records records = { .n = 0 };
 	struct fixed fixed = { .s = a->rows->space };
 	for (unsigned i = 0; i < fixed.s->naxes; i++)
